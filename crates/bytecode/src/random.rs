@@ -11,10 +11,12 @@
 mod generator;
 mod maker;
 mod seeds;
+mod sharings;
 mod unbounded;
 
 pub use generator::Random;
 pub use seeds::Seeds;
+pub use sharings::with_sharings;
 pub use unbounded::plan_unbounded;
 
 use crate::description::{Description, InputPort};

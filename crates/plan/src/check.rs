@@ -249,7 +249,9 @@ impl Checker {
                 self.frames[index].0 = FrameState::Leaving(slot);
                 self.slots.insert(slot, cells);
             }
-            _ => self.finish(position, directive.op, frame, slot),
+            Op::FinishSwapIn => self.finish(position, frame, FrameState::Arriving(slot)),
+            Op::FinishSwapOut => self.finish(position, frame, FrameState::Leaving(slot)),
+            op => self.fault(position, format!("{op:?} is no directive of a swap")),
         }
     }
 
@@ -259,11 +261,7 @@ impl Checker {
         })
     }
 
-    fn finish(&mut self, position: u64, op: Op, frame: u64, slot: u64) {
-        let expected = match op {
-            Op::FinishSwapIn => FrameState::Arriving(slot),
-            _ => FrameState::Leaving(slot),
-        };
+    fn finish(&mut self, position: u64, frame: u64, expected: FrameState) {
         let state = self.frames.get(frame as usize).map(|(state, _)| *state);
         if state != Some(expected) {
             let what = format!("frame {frame} should be {expected:?}, it is {state:?}");

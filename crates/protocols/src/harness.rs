@@ -2,18 +2,22 @@
 
 use std::fs::File;
 use std::io::Cursor;
+use std::thread;
 
-use phineus_bytecode::random::Random;
 use phineus_bytecode::{
-    Description, ElementType, InputPort, Instruction, Kind, Layout, Op, ProgramReader,
-    ProgramWriter, Sharing, Table,
+    CostModel, Description, Instruction, Kind, Layout, ProgramReader, ProgramWriter, RoundModel,
+    Table,
 };
+use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
+use phineus_crypto::{Block, Prg};
 use phineus_engine::{
     ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
 };
-use phineus_plan::{Lookahead, OrderOptions, PlanOptions, plan};
+use phineus_plan::{Error, Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
 
+use crate::ProtocolError;
 use crate::mixed::MixedCosts;
+use crate::shares::client::{Client, Outsourcing};
 
 pub(crate) fn scratch() -> File {
     tempfile::tempfile().expect("a temporary file")
@@ -27,48 +31,6 @@ pub(crate) fn write(instructions: &[Instruction], description: &Description) -> 
     let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
     instructions.iter().for_each(|i| writer.push(i).expect("memory"));
     writer.finish(description).expect("a valid description").0
-}
-
-/// Gives every value the sharing that `pick` says, with conversions where uses differ.
-pub(crate) fn assigned(
-    program: &[Instruction],
-    mut pick: impl FnMut(&Instruction) -> Sharing,
-) -> Vec<Instruction> {
-    let mut made: Vec<Instruction> = Vec::new();
-    // New name and sharing of each old value.
-    let mut values: Vec<(u64, Sharing)> = Vec::new();
-    let mut next = 0;
-    for instruction in program {
-        let sharing = pick(instruction);
-        let mut instruction = *instruction;
-        instruction.element = instruction.element.shared(sharing);
-        if instruction.op == Op::Convert {
-            // Its operand is brought to the same sharing below.
-            instruction.immediates[0] = sharing as u64;
-        }
-        for k in 0..instruction.operands().len() {
-            let (name, from) = values[instruction.operands[k] as usize];
-            instruction.operands[k] = name;
-            if from != sharing {
-                let shape = instruction.operand_shape(k);
-                let element = ElementType::unsigned(shape.width).shared(sharing);
-                let mut convert = Instruction::new(Op::Convert, element, shape.lanes);
-                convert.immediates[0] = from as u64;
-                convert.operands[0] = name;
-                convert.results[0] = next;
-                made.push(convert);
-                instruction.operands[k] = next;
-                next += 1;
-            }
-        }
-        for k in 0..instruction.results().len() {
-            instruction.results[k] = next;
-            values.push((next, sharing));
-            next += 1;
-        }
-        made.push(instruction);
-    }
-    made
 }
 
 pub(crate) fn ordering(layout: Layout) -> OrderOptions {
@@ -100,6 +62,31 @@ pub(crate) fn options(
     }
 }
 
+/// `program` in the order of the rounds of `model`, which the checker of orders finds right.
+pub(crate) fn ordered(
+    program: &[u8],
+    layout: Layout,
+    model: &mut (impl RoundModel + Send),
+) -> Result<Vec<u8>, Error> {
+    let options = ordering(layout);
+    let ordered = order(&mut read(program), Vec::new(), scratch(), &options, model)?.0;
+    let faults = check_order(&mut read(program), &mut read(&ordered), model)?;
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Ok(ordered)
+}
+
+/// The plan of `ordered`, which the checker of plans finds right.
+pub(crate) fn planned(
+    ordered: &[u8],
+    options: &PlanOptions,
+    costs: &mut impl CostModel,
+) -> Result<Vec<u8>, Error> {
+    let planned = plan(&mut read(ordered), Vec::new(), scratch(), options, costs)?.0;
+    let faults = check(&mut read(ordered), &mut read(&planned))?;
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    Ok(planned)
+}
+
 /// Frames and a swap file for a plan.
 pub(crate) fn memory(description: &Description) -> Memory {
     let plan = description.plan.as_ref().expect("it is planned");
@@ -114,19 +101,6 @@ pub(crate) fn memory(description: &Description) -> Memory {
     };
     let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
     Memory { frames, storage }
-}
-
-pub(crate) fn random_inputs(description: &Description, random: &mut Random) -> Vec<Table> {
-    let table = |port: &InputPort| {
-        let mut table = Table::zeros(port.columns.clone(), port.rows);
-        for row in 0..port.rows {
-            for (k, column) in port.columns.iter().enumerate() {
-                table.set_cell(row, k, random.lane(column.element.width()));
-            }
-        }
-        table
-    };
-    description.inputs.iter().map(table).collect()
 }
 
 /// The tables that a party brings.
@@ -172,4 +146,66 @@ pub(crate) fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
         }
     }
     merged.into_iter().map(|table| table.expect("every port has a learner")).collect()
+}
+
+/// Checks that `party` learned the outputs that the program gives it, and no others.
+pub(crate) fn assert_learned(
+    description: &Description,
+    party: usize,
+    outputs: Vec<Option<Table>>,
+    expected: &[Table],
+) {
+    for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
+        assert_eq!(output.is_some(), port.parties.contains(&(party as u16)), "{}", port.name);
+        let Some(output) = output else { continue };
+        for row in 0..expected.row_count() {
+            assert_eq!(output.row(row), expected.row(row), "{} row {row}", port.name);
+        }
+    }
+}
+
+pub(crate) fn sent_bytes(traffic: &[Traffic]) -> u64 {
+    traffic.iter().map(|traffic| traffic.sent_bytes).sum()
+}
+
+pub(crate) fn received_bytes(traffic: &[Traffic]) -> u64 {
+    traffic.iter().map(|traffic| traffic.received_bytes).sum()
+}
+
+/// A client's outputs and traffic.
+pub(crate) type ClientThread = thread::JoinHandle<(Vec<Option<Table>>, Vec<Traffic>)>;
+
+/// Starts the clients of the parties `0..computing`, with generators from `seed`. Also returns the channels to
+/// them, by party.
+pub(crate) fn start_clients<O: Outsourcing>(
+    ordered: &[u8],
+    description: &Description,
+    computing: usize,
+    seed: u64,
+    inputs: &[Table],
+) -> (Vec<Vec<MemoryChannel>>, Vec<ClientThread>) {
+    let mut links: Vec<Vec<MemoryChannel>> = (0..computing).map(|_| Vec::new()).collect();
+    let threads = (computing..description.parties.len()).map(|me| {
+        let mut own_links = Vec::new();
+        for links in &mut links {
+            let (near, far) = memory_pair_named("client", "party");
+            own_links.push(near);
+            links.push(far);
+        }
+        let (ordered, description) = (ordered.to_vec(), description.clone());
+        let inputs = own(&description, inputs, me);
+        thread::spawn(move || {
+            let mut prg = Prg::from_seed(Block::from_bits(u128::from(seed) << 8 | me as u128));
+            let client =
+                Client::<MemoryChannel, O>::new(own_links, &mut prg, &description, me, inputs);
+            let mut client = client.expect("the parties are there");
+            read(&ordered)
+                .for_each::<ProtocolError>(|instruction| Ok(client.step(instruction)?))
+                .expect("it runs");
+            let (links, outputs) = client.finish().expect("the parties are there");
+            (outputs.into_tables(), links.iter().map(Channel::traffic).collect())
+        })
+    });
+    let threads = threads.collect();
+    (links, threads)
 }

@@ -199,7 +199,12 @@ pub fn planned_entries(planned: &PlannedFile) -> u64 {
 fn stated_entries(costs: &std::collections::BTreeMap<String, u64>) -> u64 {
     let entries = |(kind, count): (Kind, usize)| match kind {
         Kind::Matrix(size) => (size.multiplications() * count) as u64,
-        _ => 0,
+        Kind::Triple
+        | Kind::Square
+        | Kind::Bit
+        | Kind::Mask { .. }
+        | Kind::BitMask { .. }
+        | Kind::Bounded => 0,
     };
     demand_of_totals(costs, BatchScale::FULL).kinds().map(entries).sum()
 }

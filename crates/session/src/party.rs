@@ -156,7 +156,7 @@ fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
     let planned = planned.after_run()?;
     let planned = match run.preprocessing {
         Preprocessed::Fake => planned.dealt(),
-        _ => planned,
+        Preprocessed::Interleaved | Preprocessed::Sequential | Preprocessed::Stored(_) => planned,
     };
     let mut finished = finish((protocol, preprocessing), (prepared, run), planned, executed);
     finished.report.notes.extend(notes);

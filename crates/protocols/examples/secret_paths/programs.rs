@@ -5,8 +5,8 @@ use std::io::Cursor;
 
 use phineus_bytecode::random::{RandomOptions, random_inputs};
 use phineus_bytecode::{
-    CostModel, Description, ElementType, Instruction, Kind, Lane, Layout, Op, PortOrder,
-    ProgramReader, ProgramWriter, Sharing, Table,
+    CostModel, Description, Instruction, Kind, Lane, Layout, PortOrder, ProgramReader,
+    ProgramWriter, Table,
 };
 use phineus_crypto::secret::{classify, declassify};
 use phineus_engine::{FrameMemory, Inputs, Memory, Storage, StorageBackend, StorageConfig};
@@ -150,45 +150,4 @@ pub fn assert_learned(
             }
         }
     }
-}
-
-/// Gives every value the sharing that `pick` says, with conversions where uses differ.
-pub fn assigned(
-    program: &[Instruction],
-    mut pick: impl FnMut(&Instruction) -> Sharing,
-) -> Vec<Instruction> {
-    let mut made: Vec<Instruction> = Vec::new();
-    // New name and sharing of each old value.
-    let mut values: Vec<(u64, Sharing)> = Vec::new();
-    let mut next = 0;
-    for instruction in program {
-        let sharing = pick(instruction);
-        let mut instruction = *instruction;
-        instruction.element = instruction.element.shared(sharing);
-        if instruction.op == Op::Convert {
-            instruction.immediates[0] = sharing as u64;
-        }
-        for k in 0..instruction.operands().len() {
-            let (name, from) = values[instruction.operands[k] as usize];
-            instruction.operands[k] = name;
-            if from != sharing {
-                let shape = instruction.operand_shape(k);
-                let element = ElementType::unsigned(shape.width).shared(sharing);
-                let mut convert = Instruction::new(Op::Convert, element, shape.lanes);
-                convert.immediates[0] = from as u64;
-                convert.operands[0] = name;
-                convert.results[0] = next;
-                made.push(convert);
-                instruction.operands[k] = next;
-                next += 1;
-            }
-        }
-        for k in 0..instruction.results().len() {
-            instruction.results[k] = next;
-            values.push((next, sharing));
-            next += 1;
-        }
-        made.push(instruction);
-    }
-    made
 }

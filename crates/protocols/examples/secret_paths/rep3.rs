@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::{Random, with_sharings};
 use phineus_bytecode::{Instruction, Op, Sharing};
 use phineus_engine::run;
 use phineus_plan::order;
@@ -10,8 +10,7 @@ use phineus_protocols::ProtocolError;
 use phineus_protocols::rep3::{PARTIES, Rep3Client, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
 
 use crate::programs::{
-    assert_learned, assigned, memory, ordering, planned, random, read, scratch, secret_inputs,
-    write,
+    assert_learned, memory, ordering, planned, random, read, scratch, secret_inputs, write,
 };
 use crate::shares::expected;
 use crate::watch;
@@ -38,7 +37,7 @@ fn check(seed: u64) {
             false => Sharing::Boolean,
         }
     };
-    let bytes = write(&assigned(&program.instructions, pick), &program.description);
+    let bytes = write(&with_sharings(&program.instructions, pick), &program.description);
     let (mut model, ordering) = (Rep3Rounds::default(), ordering(layout()));
     let ordered = order(&mut read(&bytes), Vec::new(), scratch(), &ordering, &mut model);
     let ordered = ordered.expect("a valid program").0;

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::{Random, with_sharings};
 use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
 use phineus_channels::Parties;
 use phineus_correlated::semi_honest::{CorrelatedRandomness, Dealer, Generator, Sequential};
@@ -16,8 +16,7 @@ use phineus_protocols::mixed::{
 };
 
 use crate::programs::{
-    Program, assert_learned, assigned, memory, ordering, planned, random, read, scratch,
-    secret_inputs, write,
+    Program, assert_learned, memory, ordering, planned, random, read, scratch, secret_inputs, write,
 };
 use crate::watch;
 use crate::wire::{Wire, mesh, pair, secret_block, secret_prg};
@@ -131,7 +130,7 @@ fn check(
 ) {
     let count = program.description.parties.len() - clients;
     let right = expected(program);
-    let bytes = write(&assigned(&program.instructions, pick), &program.description);
+    let bytes = write(&with_sharings(&program.instructions, pick), &program.description);
     let plans = plans(&bytes, count, seed, source);
     run_all(&plans, count, &program.tables, &right);
 }

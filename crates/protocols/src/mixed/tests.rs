@@ -2,25 +2,26 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
+use phineus_bytecode::random::{
+    Random, RandomOptions, Seeds, random_inputs, random_program, with_sharings,
+};
 use phineus_bytecode::{Description, Instruction, Op, Sharing, Table};
-use phineus_channels::{Channel, MemoryChannel, Parties, Traffic, memory_mesh, memory_pair_named};
+use phineus_channels::{Channel, MemoryChannel, Parties, Traffic, memory_mesh};
 use phineus_correlated::semi_honest::{CorrelatedRandomness, Dealer, Demand};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
-use phineus_plan::{check, check_order, order, plan};
 
 use super::{
-    Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
-    totals,
+    Broadcast, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand, totals,
 };
-use crate::ProtocolError;
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
 use crate::harness::{
-    assigned, expected, memory, options, ordering, own, random_inputs, read, scratch, write,
+    self, assert_learned, expected, memory, options, own, read, received_bytes, sent_bytes,
+    start_clients, write,
 };
+use crate::mixed::client::OneShareEach;
 
 mod wire;
 
@@ -52,20 +53,12 @@ struct Plans {
 /// Orders and plans `program` for so many parties; both checkers agree.
 fn planned(program: &[u8], parties: usize, frame_count: u64, ways: Ways) -> Plans {
     let layout = super::layout(parties);
-    let ordering = ordering(layout);
     let mut model = MixedRounds::new(parties).with_y2a(ways.y2a);
-    let ordered = order(&mut read(program), Vec::new(), scratch(), &ordering, &mut model);
-    let ordered = ordered.expect("a valid program").0;
-    let faults = check_order(&mut read(program), &mut read(&ordered), &mut model);
-    let faults = faults.expect("readable");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let ordered = harness::ordered(program, layout, &mut model).expect("a valid program");
     let page_wires = layout.units_max().next_power_of_two();
     let options = options("mixed", layout, page_wires, frame_count);
     let mut costs = MixedCosts::new(parties).with_broadcast(ways.broadcast);
-    let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
-    let bytes = bytes.expect("it fits").0;
-    let faults = check(&mut read(&ordered), &mut read(&bytes)).expect("readable");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let bytes = harness::planned(&ordered, &options, &mut costs).expect("it fits");
     let garbling = planned_garbling(&ordered, parties, frame_count, &bytes);
     Plans { garbling, ordered, program: bytes, broadcast: ways.broadcast }
 }
@@ -84,10 +77,7 @@ fn planned_garbling(
     }
     let options = options("garbling", crate::garbled::layout(), 4096, frame_count);
     let mut costs = GarblingCosts::new(parties);
-    let bytes = plan(&mut read(&garbling), Vec::new(), scratch(), &options, &mut costs);
-    let bytes = bytes.expect("it fits").0;
-    let faults = check(&mut read(&garbling), &mut read(&bytes)).expect("readable");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let bytes = harness::planned(&garbling, &options, &mut costs).expect("it fits");
     let costs = |bytes: &[u8]| read(bytes).description().plan.clone().expect("planned").costs;
     let (own, all) = (costs(&bytes), costs(whole));
     let bytes_of = (0..parties).map(garbling_totals::garbling_bytes);
@@ -130,7 +120,8 @@ fn run_all<P: CorrelatedRandomness + 'static>(
     let description = read(&plans.program).description().clone();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
     let mut streams: Vec<_> = memory_mesh(count).into_iter().map(Some).collect();
-    let (mut links, clients) = clients(plans, &description, count, inputs);
+    let (mut links, clients) =
+        start_clients::<OneShareEach>(&plans.ordered, &description, count, 70, inputs);
     let handles: Vec<_> = memory_mesh(count)
         .into_iter()
         .map(|parties| {
@@ -170,83 +161,20 @@ fn run_all<P: CorrelatedRandomness + 'static>(
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
         assert_eq!(gates, costs[garbling_totals::Y_AND_GATES], "garbled gates");
         let garbled = costs[&garbling_totals::garbling_bytes(me)];
-        assert_eq!(sent(&online), costs[&totals::online_bytes(me)], "bytes of party {me}");
-        assert_eq!(sent(&garbling), garbled, "garbling of {me}");
+        assert_eq!(sent_bytes(&online), costs[&totals::online_bytes(me)], "bytes of party {me}");
+        assert_eq!(sent_bytes(&garbling), garbled, "garbling of {me}");
         if costs.get(totals::OTS) == Some(&0) {
-            let got: u64 = [online, garbling].concat().iter().map(|t| t.received_bytes).sum();
+            let got = received_bytes(&[online, garbling].concat());
             assert_eq!(got, costs[&totals::received_bytes(me)], "bytes to party {me}");
         }
         assert_learned(&description, me, outputs, expected);
     }
     for (client, handle) in (count..).zip(clients) {
-        let (outputs, sent, received) = handle.join().expect("no client panics");
+        let (outputs, traffic) = handle.join().expect("no client panics");
+        let (sent, received) = (sent_bytes(&traffic), received_bytes(&traffic));
         assert_eq!(sent, costs[&totals::sent_bytes(client)], "bytes of client {client}");
         assert_eq!(received, costs[&totals::received_bytes(client)], "bytes to client {client}");
         assert_learned(&description, client, outputs, expected);
-    }
-}
-
-fn sent(traffic: &[Traffic]) -> u64 {
-    traffic.iter().map(|traffic| traffic.sent_bytes).sum()
-}
-
-/// A client's outputs, and what it sent and received.
-type ClientThread = thread::JoinHandle<(Vec<Option<Table>>, u64, u64)>;
-
-/// Starts the parties after the first `count`; also returns the channels to them, by party.
-fn clients(
-    plans: &Plans,
-    description: &Description,
-    count: usize,
-    inputs: &[Table],
-) -> (Vec<Vec<MemoryChannel>>, Vec<ClientThread>) {
-    let mut links: Vec<Vec<MemoryChannel>> = (0..count).map(|_| Vec::new()).collect();
-    let threads = (count..description.parties.len()).map(|me| {
-        let mut own_links = Vec::new();
-        for links in &mut links {
-            let (near, far) = memory_pair_named("client", "party");
-            own_links.push(near);
-            links.push(far);
-        }
-        let (ordered, description) = (plans.ordered.clone(), description.clone());
-        let inputs = own(&description, inputs, me);
-        thread::spawn(move || {
-            let mut prg = Prg::from_seed(Block::from_bits(70 + me as u128));
-            let client = MixedClient::new(own_links, &mut prg, &description, me, inputs);
-            let mut client = client.expect("the parties are there");
-            read(&ordered)
-                .for_each::<ProtocolError>(|instruction| Ok(client.step(instruction)?))
-                .expect("it runs");
-            let (links, outputs) = client.finish().expect("the parties are there");
-            let traffic: Vec<Traffic> = links.iter().map(Channel::traffic).collect();
-            let received = traffic.iter().map(|traffic| traffic.received_bytes).sum();
-            (outputs.into_tables(), sent(&traffic), received)
-        })
-    });
-    let threads = threads.collect();
-    (links, threads)
-}
-
-fn assert_learned(
-    description: &Description,
-    party: usize,
-    outputs: Vec<Option<Table>>,
-    expected: &[Table],
-) {
-    for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
-        assert_eq!(output.is_some(), port.parties.contains(&(party as u16)));
-        if let Some(output) = output {
-            assert_same(&output, expected, &port.name);
-        }
-    }
-}
-
-fn assert_same(found: &Table, expected: &Table, port: &str) {
-    for row in 0..expected.row_count() {
-        for column in 0..expected.columns().len() {
-            let (found, expected) = (found.cell(row, column), expected.cell(row, column));
-            assert!(found == expected, "{port}, row {row}, column {column}");
-        }
     }
 }
 
@@ -268,10 +196,9 @@ fn check_outsourced(
     (frame_count, clients): (u64, usize),
     pick: impl FnMut(&Instruction) -> Sharing,
 ) {
-    let mut random = Random::new(seed);
-    let tables = random_inputs(description, &mut random);
+    let tables = random_inputs(seed, description);
     let expected = expected(&write(source, description), &tables);
-    let program = write(&assigned(source, pick), description);
+    let program = write(&with_sharings(source, pick), description);
     let faults = phineus_bytecode::verify(&mut read(&program)).expect("readable");
     assert!(faults.is_empty(), "{}", faults[0]);
     let parties = description.parties.len() - clients;

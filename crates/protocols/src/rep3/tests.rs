@@ -2,17 +2,19 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
+use phineus_bytecode::random::{
+    Random, RandomOptions, Seeds, random_inputs, random_program, with_sharings,
+};
 use phineus_bytecode::{Description, ElementType, Instruction, Op, Sharing, Table};
-use phineus_channels::{Channel, MemoryChannel, Traffic, memory_mesh, memory_pair_named};
+use phineus_channels::{Channel, MemoryChannel, Traffic, memory_mesh};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
-use phineus_plan::{check, check_order, order, plan};
 
-use super::{PARTIES, Rep3Client, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
-use crate::ProtocolError;
+use super::client::TwoComponentsEach;
+use super::{PARTIES, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
 use crate::harness::{
-    assigned, expected, memory, options, ordering, own, random_inputs, read, scratch, write,
+    self, assert_learned, expected, memory, options, own, read, received_bytes, sent_bytes,
+    start_clients, write,
 };
 use crate::mixed::totals;
 
@@ -27,19 +29,11 @@ struct Plans {
 
 /// Orders and plans `program`; both checkers agree.
 fn planned(program: &[u8], frame_count: u64) -> Plans {
-    let mut model = Rep3Rounds::default();
-    let options_of_order = ordering(layout());
-    let ordered = order(&mut read(program), Vec::new(), scratch(), &options_of_order, &mut model);
-    let ordered = ordered.expect("a valid program").0;
-    let faults = check_order(&mut read(program), &mut read(&ordered), &mut model);
-    let faults = faults.expect("readable");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let ordered = harness::ordered(program, layout(), &mut Rep3Rounds::default());
+    let ordered = ordered.expect("a valid program");
     let options = options("rep3", layout(), 4096, frame_count);
-    let mut costs = Rep3Costs::default();
-    let program = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs);
-    let program = program.expect("it fits").0;
-    let faults = check(&mut read(&ordered), &mut read(&program)).expect("readable");
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let program = harness::planned(&ordered, &options, &mut Rep3Costs::default());
+    let program = program.expect("it fits");
     Plans { ordered, program }
 }
 
@@ -47,7 +41,8 @@ fn planned(program: &[u8], frame_count: u64) -> Plans {
 fn run_all(plans: &Plans, seed: u64, inputs: &[Table], expected: &[Table]) {
     let description = read(&plans.program).description().clone();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
-    let (mut links, clients) = clients(plans, &description, seed, inputs);
+    let (mut links, clients) =
+        start_clients::<TwoComponentsEach>(&plans.ordered, &description, PARTIES, seed, inputs);
     let handles: Vec<_> = memory_mesh(PARTIES)
         .into_iter()
         .map(|parties| {
@@ -73,75 +68,17 @@ fn run_all(plans: &Plans, seed: u64, inputs: &[Table], expected: &[Table]) {
     for (me, handle) in handles.into_iter().enumerate() {
         let (outputs, traffic, rounds) = handle.join().expect("no party panics");
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
-        let (sent, received) = sums(&traffic);
+        let (sent, received) = (sent_bytes(&traffic), received_bytes(&traffic));
         assert_eq!(sent, costs[&totals::sent_bytes(me)], "bytes of party {me}");
         assert_eq!(received, costs[&totals::received_bytes(me)], "bytes to party {me}");
         assert_learned(&description, me, outputs, expected);
     }
     for (client, handle) in (PARTIES..).zip(clients) {
         let (outputs, traffic) = handle.join().expect("no client panics");
-        let (sent, received) = sums(&traffic);
+        let (sent, received) = (sent_bytes(&traffic), received_bytes(&traffic));
         assert_eq!(sent, costs[&totals::sent_bytes(client)], "bytes of client {client}");
         assert_eq!(received, costs[&totals::received_bytes(client)], "bytes to client {client}");
         assert_learned(&description, client, outputs, expected);
-    }
-}
-
-fn sums(traffic: &[Traffic]) -> (u64, u64) {
-    let sent = traffic.iter().map(|traffic| traffic.sent_bytes).sum();
-    (sent, traffic.iter().map(|traffic| traffic.received_bytes).sum())
-}
-
-/// A client's outputs and traffic.
-type ClientThread = thread::JoinHandle<(Vec<Option<Table>>, Vec<Traffic>)>;
-
-/// Starts the clients; also returns the channels to them, by party.
-fn clients(
-    plans: &Plans,
-    description: &Description,
-    seed: u64,
-    inputs: &[Table],
-) -> (Vec<Vec<MemoryChannel>>, Vec<ClientThread>) {
-    let mut links: Vec<Vec<MemoryChannel>> = (0..PARTIES).map(|_| Vec::new()).collect();
-    let threads = (PARTIES..description.parties.len()).map(|me| {
-        let mut own_links = Vec::new();
-        for links in &mut links {
-            let (near, far) = memory_pair_named("client", "party");
-            own_links.push(near);
-            links.push(far);
-        }
-        let (ordered, description) = (plans.ordered.clone(), description.clone());
-        let inputs = own(&description, inputs, me);
-        thread::spawn(move || {
-            let mut prg = Prg::from_seed(Block::from_bits(u128::from(seed) << 8 | me as u128));
-            let client = Rep3Client::new(own_links, &mut prg, &description, me, inputs);
-            let mut client = client.expect("the parties are there");
-            read(&ordered)
-                .for_each::<ProtocolError>(|instruction| Ok(client.step(instruction)?))
-                .expect("it runs");
-            let (links, outputs) = client.finish().expect("the parties are there");
-            (outputs.into_tables(), links.iter().map(Channel::traffic).collect())
-        })
-    });
-    let threads = threads.collect();
-    (links, threads)
-}
-
-fn assert_learned(
-    description: &Description,
-    party: usize,
-    outputs: Vec<Option<Table>>,
-    expected: &[Table],
-) {
-    for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
-        assert_eq!(output.is_some(), port.parties.contains(&(party as u16)));
-        let Some(output) = output else { continue };
-        for row in 0..expected.row_count() {
-            for column in 0..expected.columns().len() {
-                let (found, expected) = (output.cell(row, column), expected.cell(row, column));
-                assert!(found == expected, "{}, row {row}, column {column}", port.name);
-            }
-        }
     }
 }
 
@@ -151,10 +88,9 @@ fn check_program(
     seed: u64,
     pick: impl FnMut(&Instruction) -> Sharing,
 ) {
-    let mut random = Random::new(seed);
-    let tables = random_inputs(description, &mut random);
+    let tables = random_inputs(seed, description);
     let expected = expected(&write(source, description), &tables);
-    let program = write(&assigned(source, pick), description);
+    let program = write(&with_sharings(source, pick), description);
     let faults = phineus_bytecode::verify(&mut read(&program)).expect("readable");
     assert!(faults.is_empty(), "{}", faults[0]);
     run_all(&planned(&program, 16), seed, &tables, &expected);

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
+use phineus_bytecode::random::{RandomOptions, Seeds, random_inputs, random_program};
 use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort, Table,
 };
@@ -13,13 +13,11 @@ use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::SessionId;
-use phineus_plan::{
-    Claims, Error, check, check_order, check_ranges, lower_with_claims, order, plan,
-};
+use phineus_plan::{Claims, Error, check_ranges, lower_with_claims};
 
 use super::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::harness::{
-    expected, memory, options, ordering, own, random_inputs, read, scratch, write,
+    self, assert_learned, expected, memory, options, own, read, scratch, sent_bytes, write,
 };
 use crate::mixed::totals;
 
@@ -48,18 +46,12 @@ pub(super) fn planned_with<F: Field>(
     let faults = check_ranges(&mut read(&lowered), &claims, F::BITS - 2)?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let layout = super::layout(F::BYTES);
-    let ordering = ordering(layout);
     let mut model = SpdzRounds::new(field, parties);
-    let ordered = order(&mut read(&lowered), Vec::new(), scratch(), &ordering, &mut model)?.0;
-    let faults = check_order(&mut read(&lowered), &mut read(&ordered), &mut model)?;
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let ordered = harness::ordered(&lowered, layout, &mut model)?;
     let mut costs = SpdzCosts::new(parties, field);
     let page_wires = layout.units_max().next_power_of_two().max(4096);
     let options = options("spdz", layout, page_wires, frame_count);
-    let bytes = plan(&mut read(&ordered), Vec::new(), scratch(), &options, &mut costs)?.0;
-    let faults = check(&mut read(&ordered), &mut read(&bytes))?;
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
-    Ok(bytes)
+    harness::planned(&ordered, &options, &mut costs)
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states. Once more
@@ -111,18 +103,9 @@ fn run_with<F: Field>(
         .collect();
     for (me, handle) in handles.into_iter().enumerate() {
         let (outputs, traffic, rounds) = handle.join().expect("no party panics");
-        let sent: u64 = traffic.iter().map(|traffic| traffic.sent_bytes).sum();
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
-        assert_eq!(sent, costs[&totals::online_bytes(me)], "bytes of party {me}");
-        for ((port, output), expected) in description.outputs.iter().zip(outputs).zip(expected) {
-            let learns = port.parties.contains(&(me as u16));
-            assert_eq!(output.is_some(), learns);
-            if let Some(output) = output {
-                for row in 0..expected.row_count() {
-                    assert_eq!(output.row(row), expected.row(row), "{} row {row}", port.name);
-                }
-            }
-        }
+        assert_eq!(sent_bytes(&traffic), costs[&totals::online_bytes(me)], "bytes of party {me}");
+        assert_learned(&description, me, outputs, expected);
     }
 }
 
@@ -143,7 +126,7 @@ fn random_programs<F: Field>(
             Err(Error::FieldTooSmall { .. }) => continue,
             planned => planned.expect("it can be planned"),
         };
-        let inputs = random_inputs(&description, &mut Random::new(seed));
+        let inputs = random_inputs(seed, &description);
         run_all::<F>(&bytes, parties, field, &inputs, &expected(&program, &inputs));
         runs += 1;
     }
@@ -267,7 +250,7 @@ fn products_of_a_matrix_and_a_vector() {
     assert_eq!((costs["matrices_16_8"], masks), (1, (16 * 128, 16 * 8, 16)));
     // Inputs, the product, the reduction to 16 bits, the output.
     assert_eq!((costs["rounds"], costs["random_bits"]), (1 + 1 + 8 + 1, 61 * u64::from(rows)));
-    let inputs = random_inputs(&description, &mut Random::new(9));
+    let inputs = random_inputs(9, &description);
     run_all::<F61>(&bytes, 2, FieldName::F61, &inputs, &expected(&program, &inputs));
 }
 
@@ -352,7 +335,7 @@ fn runs_product<F: Field>(
     let lanes = if op == Op::MatMul { 2 * VECTORS } else { 3 };
     let (program, description) = product(op, element, (lanes, 5), is_computed);
     let bytes = planned::<F>(&program, 2, field, 1 << 10).expect("it can be planned");
-    let mut inputs = random_inputs(&description, &mut Random::new(u64::from(element.width())));
+    let mut inputs = random_inputs(u64::from(element.width()), &description);
     for table in &mut inputs {
         table.set_cell(
             0,
@@ -480,7 +463,7 @@ fn compared<F: Field>(field: FieldName, parties: usize, element: ElementType) {
     }
     let program = write(&program, &description);
     let bytes = planned::<F>(&program, parties, field, 1 << 10).expect("it can be planned");
-    let mut inputs = random_inputs(&description, &mut Random::new(1));
+    let mut inputs = random_inputs(1, &description);
     for row in 0..lanes as usize {
         let pair = [edges[row / edges.len()], edges[row % edges.len()]];
         pair.iter().zip(&mut inputs).for_each(|(&v, table)| table.set_cell(row as u64, 0, v));
@@ -558,7 +541,7 @@ fn square_of_a_wide_sum<F: Field>(field: FieldName, width: u16, doublings: u32) 
     program.push(output);
     let program = write(&program, &description);
     let bytes = planned::<F>(&program, 2, field, 64).expect("it can be planned");
-    let inputs = random_inputs(&description, &mut Random::new(11));
+    let inputs = random_inputs(11, &description);
     run_all::<F>(&bytes, 2, field, &inputs, &expected(&program, &inputs));
 }
 
@@ -681,7 +664,7 @@ fn who_brings_what_is_no_bit_is_caught() {
         [Instruction::new(Op::Input, element, 2), Instruction::new(Op::Output, element, 2)];
     let program = write(&program, &description);
     let bytes = planned::<F61>(&program, 2, FieldName::F61, 64).expect("it can be planned");
-    let inputs = random_inputs(&description, &mut Random::new(3));
+    let inputs = random_inputs(3, &description);
     run_all::<F61>(&bytes, 2, FieldName::F61, &inputs, &expected(&program, &inputs));
     let handles: Vec<_> = memory_mesh(2)
         .into_iter()

@@ -73,7 +73,7 @@ fn carried_places(
     let places = |slot: usize| 1 + usize::from(is_doubled[slot]);
     let garbled_places = |slot: usize| match slots[slot].element.sharing() {
         Sharing::Garbled => places(slot),
-        _ => 0,
+        Sharing::Any | Sharing::Arithmetic | Sharing::Boolean => 0,
     };
     let garbled = || CarriedLayout::new(slots, garbled::layout(), garbled_places);
     Ok(CarriedPlaces {

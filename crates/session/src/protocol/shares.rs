@@ -228,7 +228,7 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
     // What is stored is used only when the file that has its key is used up.
     let mut tables = match &mut job.source {
         Source::Stored(_, tables) => tables.take().map(|tables| *tables),
-        _ => None,
+        Source::Interleaved | Source::Sequential | Source::Fake => None,
     };
     if let (None, true, Beside::Idle(stream)) = (&tables, job.planned.is_garbled(), &mut beside) {
         let stream = stream.take().expect("protocols that garble have three streams");

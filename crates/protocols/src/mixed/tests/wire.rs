@@ -129,8 +129,8 @@ fn program(seed: u64, width_max: u16) -> (Vec<Instruction>, Description) {
 
 fn check_rounds(seed: u64, ways: Ways, pick: impl FnMut(&Instruction) -> Sharing) {
     let (source, description) = program(seed, 32);
-    let inputs = random_inputs(&description, &mut Random::new(seed));
-    let plans = planned(&write(&assigned(&source, pick), &description), 3, 64, ways);
+    let inputs = random_inputs(seed, &description);
+    let plans = planned(&write(&with_sharings(&source, pick), &description), 3, 64, ways);
     let plan = read(&plans.program).description().plan.clone().expect("planned");
     let rounds = plan.costs[totals::ROUNDS];
     assert!(rounds > 1, "there is something to count");
@@ -207,7 +207,7 @@ fn chain(links: u64) -> (Vec<Instruction>, Description) {
 #[test]
 fn masks_make_garbled_values_additive_without_a_message() {
     let (source, description) = chain(5);
-    let inputs = random_inputs(&description, &mut Random::new(4));
+    let inputs = random_inputs(4, &description);
     let program = write(&source, &description);
     let costs = |y2a: YaoToArithmetic| {
         let plans = planned(&program, 3, 64, Ways { y2a, ..Ways::default() });
@@ -253,7 +253,7 @@ fn a_star_opens_in_fewer_bytes_and_twice_the_rounds() {
     // Of a program each of whose rounds opens something.
     let mut programs = (7300..7320).map(|seed| {
         let (source, description) = program(seed, 32);
-        let program = write(&assigned(&source, |_| Sharing::Boolean), &description);
+        let program = write(&with_sharings(&source, |_| Sharing::Boolean), &description);
         (costs(&program, Broadcast::Direct), costs(&program, Broadcast::Star))
     });
     let found = programs.find(|(direct, star)| star[totals::ROUNDS] == 2 * direct[totals::ROUNDS]);

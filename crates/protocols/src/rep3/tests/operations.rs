@@ -74,7 +74,7 @@ impl Builder {
             outputs: self.outputs.into(),
             ..Description::default()
         };
-        let tables = random_inputs(&description, &mut Random::new(seed));
+        let tables = random_inputs(seed, &description);
         let any = |instruction: &Instruction| {
             let element = instruction.element.shared(Sharing::Any);
             let mut any = Instruction { element, ..*instruction };

@@ -158,7 +158,7 @@ fn what_a_party_receives_is_independent_of_what_it_must_not_know() {
     let plans = planned(&program(), 16);
     let mut seeds = Seeds::fresh();
     let description = read(&plans.program).description().clone();
-    let tables = random_inputs(&description, &mut Random::new(seeds.draw()));
+    let tables = random_inputs(seeds.draw(), &description);
     for me in 0..PARTIES {
         let mut keys: [u128; PARTIES] = std::array::from_fn(|_| seeds.draw().into());
         let mut fresh = || {

@@ -1,13 +1,13 @@
 //! The programs of the runs with a corrupted party: every kind of correlated randomness and of
 //! message, once in one program and once in programs of one kind each, whose runs are short.
 
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::random_inputs;
 use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Op, OutputPort, Table,
 };
 use phineus_crypto::field::{Field, FieldName};
 
-use crate::harness::{expected, random_inputs, write};
+use crate::harness::{expected, write};
 use crate::spdz::runs::planned_with;
 
 /// A planned program with inputs and what it must give.
@@ -148,7 +148,7 @@ pub(super) fn case<F: Field>(part: Part, parties: usize, field: FieldName) -> Ca
     let proven = matches!(part, Part::All | Part::Inputs | Part::ComparedProduct);
     let bytes = planned_with::<F>(&program, parties, field, (16, proven));
     let bytes = bytes.expect("it can be planned");
-    let inputs = random_inputs(&description, &mut Random::new(17));
+    let inputs = random_inputs(17, &description);
     let expected = expected(&program, &inputs);
     Case { part, bytes, parties, field, inputs, expected }
 }
