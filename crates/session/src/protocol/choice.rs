@@ -63,10 +63,10 @@ impl Choice for ProtocolChoice {
     fn meaning(self) -> &'static str {
         match self {
             ProtocolChoice::Auto => {
-                "The one that is predicted to be the fastest on the network of --net"
+                "The semi-honest protocol with the least predicted time on the network of --net"
             }
             ProtocolChoice::AutoHonestMajority => {
-                "The same, also of those that assume that no two parties collude"
+                "The same, but also considers rep3, which assumes that no two parties collude"
             }
             ProtocolChoice::This(protocol) => protocol.meaning(),
         }
