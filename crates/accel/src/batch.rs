@@ -32,7 +32,7 @@ struct Piece {
     columns: Range<usize>,
 }
 
-/// What the pieces of a load have in common: results, columns, tuples, vectors of each term.
+/// Parameters that all pieces of a load share: results, columns, tuples, vectors of each term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form<const TERMS: usize> {
     out_len: usize,
@@ -89,7 +89,7 @@ impl<const TERMS: usize> Form<TERMS> {
 pub struct Gpu {
     device: Device,
     lanes: [Lane; LANES],
-    /// What each lane works on.
+    /// Pieces in progress, by lane.
     under_way: [Vec<Piece>; LANES],
     waiting: VecDeque<Piece>,
     failure: Option<Error>,

@@ -27,7 +27,7 @@ const _: () = assert!(SYMBOLS <= 31);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; SYMBOLS]);
 
-/// What is wrong with the text of a fingerprint.
+/// Faults in the text of a fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FingerprintError {

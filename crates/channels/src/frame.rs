@@ -39,7 +39,7 @@ pub(crate) const SEQUENCE_END: u64 = 1 << 48;
 
 const MAGIC: [u8; 2] = *b"PH";
 
-/// What a message is for.
+/// Kinds of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -85,7 +85,7 @@ impl std::fmt::Display for Kind {
 /// A message header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the message is for.
+    /// Kind of the message.
     pub kind: Kind,
     /// Payload bytes that follow.
     pub length: u32,
@@ -190,7 +190,7 @@ impl std::fmt::Display for AbortReason {
     }
 }
 
-/// What is wrong with bytes that came from a peer.
+/// Faults in bytes that came from a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -228,7 +228,7 @@ pub enum Fault {
     Stream {
         /// The stream of this channel.
         expected: u16,
-        /// What the header says.
+        /// Value in the header.
         found: u16,
     },
     /// A message is missing, repeated, or too far ahead of one that is missing.
@@ -236,7 +236,7 @@ pub enum Fault {
     Sequence {
         /// Where the stream stands.
         expected: u64,
-        /// What the header says.
+        /// Value in the header.
         found: u64,
     },
     /// The content of an abort cannot be read.
@@ -245,9 +245,9 @@ pub enum Fault {
     /// The right kind of message at the wrong time.
     #[error("a message of kind {found} where one of kind {expected} belongs")]
     Order {
-        /// What belongs there.
+        /// Kind of message that is valid there.
         expected: Kind,
-        /// What came.
+        /// Kind of message that arrived.
         found: Kind,
     },
     /// The content of a hello cannot be read.
@@ -256,7 +256,7 @@ pub enum Fault {
     /// The TLS layer refused what came.
     #[error("bytes that TLS refuses ({detail})")]
     Tls {
-        /// What the TLS layer says.
+        /// Error text of the TLS layer.
         detail: String,
     },
 }

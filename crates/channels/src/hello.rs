@@ -59,7 +59,7 @@ pub(crate) struct Hello {
     pub(crate) verdict: Verdict,
 }
 
-/// What the party that was dialled says to the one that dialled.
+/// Answer of a party that was dialled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Verdict {

@@ -126,7 +126,7 @@ fn heard(stream: &TcpStream, deadline: Instant) -> io::Result<Option<Manner>> {
     Ok(Manner::from_code(bytes[HEADER_BYTES]).filter(|_| is_notice))
 }
 
-/// What it means that the party that was dialled, or somebody who dialled, speaks so.
+/// Result of meeting another transport, at a dialled party or at somebody who dialled.
 pub(crate) fn met(gathering: &Gathering<'_>, dialled: Option<usize>, theirs: Manner) -> Attempt {
     let ours = Manner::of(gathering.settings);
     if theirs == ours {
@@ -190,7 +190,7 @@ pub(crate) fn ask(gathering: &Gathering<'_>, party: usize) {
     }
 }
 
-/// What is answered at `address`; nothing when no more connections are wanted.
+/// Answer to a connection from `address`; `None` if no more connections are wanted.
 fn answer_of(gathering: &Gathering<'_>, address: &SocketAddr) -> Option<Manner> {
     if gathering.is_over() {
         return None;

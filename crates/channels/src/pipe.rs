@@ -24,7 +24,7 @@ pub(crate) struct Block {
     end: usize,
     /// How much of it may be in use.
     limit: usize,
-    /// What the bytes are; only data is joined with data.
+    /// Kind of the bytes; only data is joined with data.
     pub(crate) kind: Kind,
 }
 
@@ -70,7 +70,7 @@ pub(crate) enum End {
     Broken(ChannelError),
 }
 
-/// What [`Pipe::pop`] found.
+/// Result of [`Pipe::pop`].
 pub(crate) enum Popped {
     Block(Block),
     End(End),
@@ -349,7 +349,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// What was written and not handed over, if it is neither nothing nor more than `bytes_max`.
+    /// Bytes that were written and not handed over, if there are any and at most `bytes_max`.
     pub(crate) fn pending(&self, bytes_max: usize) -> Option<&[u8]> {
         let content = self.current.as_ref()?.content();
         (1..=bytes_max).contains(&content.len()).then_some(content)

@@ -15,7 +15,7 @@ use crate::limits::BLOCK_BYTES;
 /// The longest piece of data that is held back as one.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// What a piece on the line takes beside its content: its place in the queue and its allocation.
+/// Memory of a delayed piece besides its content: its entry in the queue and its allocation.
 const PIECE_OVERHEAD_BYTES: usize = 128;
 
 /// The most that may be on the simulated wire: 5 Gbit/s at 50 ms one way.
@@ -36,7 +36,7 @@ pub struct NetworkModel {
     pub bandwidth_bits_per_second: Option<u64>,
 }
 
-/// What is wrong with the text of a network model.
+/// Faults in the text of a network model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkModelError {

@@ -98,7 +98,7 @@ impl Hasher for WireHasher {
 /// The gate of two inputs.
 type Known = HashMap<(Wire, Wire), Wire, BuildHasherDefault<WireHasher>>;
 
-/// What a gate computes. Inputs of XORs are never complements.
+/// Operation of a gate. Inputs of XORs are never complements.
 #[derive(Clone, Copy)]
 enum Gate {
     /// The constant 0; gate 0 and no other.

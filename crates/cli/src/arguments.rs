@@ -570,7 +570,7 @@ pub(crate) enum IdAction {
 
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// What to measure
+    /// The subject of the measurement
     #[arg(value_enum)]
     pub(crate) what: BenchSubject,
     /// Number of repetitions

@@ -41,12 +41,12 @@ impl BatchScale {
         self.halvings.into()
     }
 
-    /// What is left of so much.
+    /// Scales an amount to this batch size.
     pub const fn of(self, full: usize) -> usize {
         full >> self.halvings
     }
 
-    /// What a party may be ahead of its peer, on each channel.
+    /// Bytes that a party may be ahead of its peer on each channel.
     pub const fn ahead_bytes(self) -> usize {
         let ahead = self.of(SEND_AHEAD_BYTES);
         if ahead > SEND_AHEAD_BYTES_MIN { ahead } else { SEND_AHEAD_BYTES_MIN }

@@ -38,7 +38,7 @@ impl Variant {
         Variant::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
-    /// What the environment variable `PHINEUS_KERNEL` says, if it says a name.
+    /// Variant that the environment variable `PHINEUS_KERNEL` names, if any.
     pub(crate) fn cap() -> Option<Variant> {
         std::env::var("PHINEUS_KERNEL").ok().as_deref().and_then(Variant::from_name)
     }
@@ -102,7 +102,7 @@ impl Kernel {
         Kernel::supported().filter(|kernel| kernel.0 <= cap).last().unwrap_or(Kernel::PORTABLE)
     }
 
-    /// What this kernel stands for.
+    /// Variant of this kernel.
     #[inline]
     pub const fn variant(self) -> Variant {
         self.0

@@ -105,7 +105,7 @@ impl Carried {
         }
     }
 
-    /// What was stored is what is loaded from now on.
+    /// Makes the stored values those that later blocks load.
     fn end_block(&mut self) {
         for slot in self.stored.drain(..) {
             self.current[slot] = !self.current[slot];
@@ -120,7 +120,7 @@ impl Carried {
     }
 }
 
-/// What the end of a block opens and publishes.
+/// End of a block: the values that it opens and publishes.
 struct End<'a, D> {
     driver: &'a mut D,
     carried: &'a mut Carried,

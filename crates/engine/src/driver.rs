@@ -66,8 +66,9 @@ pub trait Driver {
         self.finish()
     }
 
-    /// What the last block opened as output port `port`, a value of one lane. It is asked for once
-    /// for each step that opens, in the order of the steps.
+    /// Value of one lane that the last block opened as output port `port`. It is called once for
+    /// each step that opens, in the order of the steps. It is asked for once for each step that
+    /// opens, in the order of the steps.
     ///
     /// # Errors
     /// If it is not to be had, because who opens it has failed.

@@ -14,7 +14,7 @@ pub struct Parameter {
     pub name: String,
     /// Its value when not given; `None` if it must be given.
     pub default: Option<String>,
-    /// What it is for.
+    /// Description for help.
     pub help: String,
 }
 

@@ -247,7 +247,7 @@ impl Tracer {
         recording.current_mut().stores.insert(slot, local(name));
     }
 
-    /// What `variable` is now.
+    /// Current value of `variable`.
     #[track_caller]
     pub fn get(&self, variable: &Variable) -> Value {
         let Variable { slot, element, lanes } = *variable;

@@ -34,7 +34,7 @@ pub trait Element: Clone {
     }
 }
 
-/// What may stand on the other side of an operator: a value of the type, or a public integer.
+/// Operand on the right of an operator: a value of the type, or a public integer.
 pub trait Operand<T: Element> {
     /// The value; `beside` says who records it.
     #[track_caller]

@@ -14,7 +14,7 @@ pub trait Program: Send + Sync {
     /// The name by which it is run.
     fn name(&self) -> &str;
 
-    /// What it does, in one sentence.
+    /// Purpose of the program, in one sentence.
     fn about(&self) -> &str;
 
     /// Its public parameters.
@@ -50,7 +50,7 @@ pub trait Program: Send + Sync {
     /// Lets go of what only tracing needs: nothing more will be asked for a while.
     fn rest(&self) {}
 
-    /// The same computation in plain Rust, independent of the circuits: the outputs by port.
+    /// Computes the same in plain Rust, independently of the circuits; returns the outputs by port.
     ///
     /// `inputs` are the input ports' tables as they enter: already in the port's row order.
     fn twin(
@@ -116,7 +116,7 @@ pub fn same_rows(a: &Table, b: &Table) -> bool {
         && (0..a.row_count()).all(|row| a.row(row) == b.row(row))
 }
 
-/// What tracing produced, besides the program file itself.
+/// Results of tracing, besides the program file itself.
 #[derive(Clone, Debug)]
 pub struct Traced {
     /// Parties, ports and parameters.
@@ -218,7 +218,7 @@ impl ProgramBuilder {
 }
 
 impl ClosureProgram {
-    /// The same computation in plain Rust, for `--verify`.
+    /// Sets the plaintext reference for `--verify`: the same computation in plain Rust.
     pub fn twin<F>(mut self, twin: F) -> ClosureProgram
     where
         F: Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync + 'static,

@@ -58,7 +58,7 @@ pub(crate) struct Tile {
     /// The bit matrix, one row per bit of delta, [`Tile::stride`] apart.
     pub(crate) columns: Zeroizing<Vec<Block>>,
     ot_count: u64,
-    /// What a test's receiver lies about.
+    /// Deviations of a test's receiver.
     #[cfg(test)]
     pub(crate) lies: Lies,
 }

@@ -62,7 +62,7 @@ pub(crate) const NAMES_PER_FRAME: usize = FRAME_INSTRUCTIONS * OPERANDS_MAX;
 /// A frame's number, its instructions, and what is found out about them.
 type Batch = (usize, Vec<Instruction>, Found);
 
-/// What is found out about a frame, from its last instruction to the first.
+/// Next uses in a frame, collected from its last instruction to its first.
 #[derive(Default)]
 struct Found {
     /// The next uses of its instructions, moved ones where they come.

@@ -105,7 +105,7 @@ struct Value {
     /// Its names in the new program, by sharing.
     names: [Option<u64>; 4],
     shape: Shape,
-    /// What brings it in again, in any sharing.
+    /// Instruction that brings the value in again, in any sharing.
     source: Option<Instruction>,
 }
 

@@ -102,7 +102,7 @@ impl Ord for Bundle {
     }
 }
 
-/// What is held, the bundle to come next on top.
+/// Held bundles; the next one to be emitted is on top.
 struct Hold {
     held: Vec<Held>,
     /// First of the places of `held` that are free.

@@ -25,7 +25,7 @@ pub(crate) type PageIndex = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// What replacement tells the scheduler, in program order. Frames are logical.
+/// Event from replacement to the scheduler, in program order. Frames are logical.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
     /// The page in `frame` leaves; it is written to `slot` if `write`.

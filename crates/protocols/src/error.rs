@@ -1,4 +1,4 @@
-//! What can go wrong while a protocol runs.
+//! Errors of a running protocol.
 
 use phineus_channels::ChannelError;
 use phineus_correlated::{CorrelatedError, StoreError};

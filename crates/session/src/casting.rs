@@ -218,7 +218,7 @@ pub fn described(
     Ok(TracedFile { file, description, hash: written.hash, ..traced.clone() })
 }
 
-/// The same for a program of several blocks, which have all their ports in common.
+/// Assigns roles in a program of several blocks, which share all ports.
 fn described_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     description: Description,

@@ -68,14 +68,14 @@ pub struct MeteredRandomness<P: ?Sized, K> {
     name: fn(K) -> String,
 }
 
-/// What was measured of correlated randomness.
+/// Measurements of correlated randomness.
 #[derive(Clone, Debug, Default)]
 pub struct RandomnessFigures {
     pub setup: PhaseFigures,
     pub making: PhaseFigures,
     /// Of each two parties, in both directions.
     pub ots: u64,
-    /// What was used, by name.
+    /// Amounts used, by name.
     pub used: BTreeMap<String, u64>,
     /// How long the online phase waited for it.
     pub waited: Duration,

@@ -81,8 +81,8 @@ impl PlannedFile {
         })
     }
 
-    /// The same for a program of one block, or a block of a program of which `is_garbled` says
-    /// whether it has garbled values.
+    /// Opens a program of one block, or a block of a program whose `is_garbled` says whether it has
+    /// garbled values.
     pub fn open_block(
         traced: TracedFile,
         situation: &Situation,
@@ -301,7 +301,7 @@ fn plan_program(
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
 
-/// What the planner's tables may take beside all else that the process holds then.
+/// Memory for the planner's tables, besides all else that the process then holds.
 ///
 /// # Errors
 /// Exit 6 if there is nothing left for them.
@@ -381,12 +381,12 @@ pub fn magnitude_bits(field: FieldName) -> u32 {
     field.bits() - 2
 }
 
-/// What ordering depends on besides the program and the protocol.
+/// Parameters of ordering besides the program and the protocol.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// The least memory limit of all parties.
     pub least_limit_bytes: u64,
-    /// What a round of openings may hold, where somebody says so.
+    /// Limit on the bytes that a round opens, if it was stated.
     pub slice_bytes: Option<u64>,
     pub planner_memory_bytes: u64,
     /// Whether authenticated inputs are proven to be in range.

@@ -36,8 +36,8 @@ pub fn traced(
     traced_for(registry, choice, &Outsourcing::default(), sizes, scratch).map(|(traced, _)| traced)
 }
 
-/// The same, for those who compute and their clients; and one sentence about who learns what, of a
-/// program that has one.
+/// Traces for computing parties and clients; also returns the sentence about who learns what, if
+/// the program has one.
 pub fn traced_for(
     registry: &Registry,
     choice: &ProgramChoice,
@@ -98,7 +98,7 @@ pub fn stated_rows(
         .collect()
 }
 
-/// What a plan is made for that is not run here.
+/// Parameters of a plan that is not run here.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     pub limit_bytes: u64,
@@ -120,7 +120,7 @@ pub fn planned(
     Ok(if terms.is_dealt { planned.dealt() } else { planned })
 }
 
-/// The same with the costs of making the correlated randomness.
+/// Plans with the costs of making the correlated randomness.
 fn planned_to_make(
     traced: &TracedFile,
     (protocol, variant): (Protocol, Variant),

@@ -32,12 +32,12 @@ const WHERE_C_DIFFERS: &str = "\
     value that was never set; plain C may then say anything. If not, this is a bug in Phineus, \
     please report it";
 
-/// What the answer was compared with.
+/// Reference that the answer was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// The program's own plaintext twin.
     Twin,
-    /// The same file, compiled as plain C.
+    /// The C program, compiled as plain C.
     PlainC,
     /// The meaning of each operation, in the clear.
     ClearDriver,
@@ -53,7 +53,7 @@ impl Reference {
     }
 }
 
-/// What came of the comparison.
+/// Result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Equal,
@@ -68,7 +68,7 @@ impl Verdict {
     }
 }
 
-/// What the answer was compared with, and what came of it.
+/// Reference of the comparison, and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     pub reference: Reference,

@@ -27,7 +27,7 @@ pub struct Input {
     pub names: Names,
     /// Rows of the table that are left out because they repeat others: ascending, from 0.
     pub repeated: Vec<u32>,
-    /// What was read when the rows were counted; none if they were not counted.
+    /// Hash of the content when the rows were counted; `None` if they were not counted.
     pub hash: Option<ContentHash>,
     /// Bytes of memory that reading takes beyond a few hundred KiB.
     pub buffer_bytes: u64,

@@ -51,7 +51,7 @@ fn type_code(instruction: &Instruction) -> u64 {
 }
 const _: () = assert!(WIDTH_MAX < 1 << 9);
 
-/// What instructions with one template have in common.
+/// Fields that instructions with one template share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     /// Operation, element type, phase and lanes.
@@ -351,7 +351,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a checksum would hide from a mutated file: wrong bytes inside a frame.
+        /// Mutates bytes inside a frame, below the checksum that would otherwise catch them.
         #[test]
         fn mutated_frames_are_refused_or_decoded(seed: u64, planned: bool) {
             let kind = if planned { Kind::Planned } else { Kind::Program };

@@ -17,8 +17,8 @@ use crate::ir::{Binary, Compare, Unary};
 const SCAN_MAX: u64 = 1 << 20;
 
 impl MemoryModel {
-    /// The same place with indices of the bits that they have, all of which are not negative: where
-    /// one may be, it counts from the beginning of the object.
+    /// Returns the place with indices truncated to the bits that can be set, none of them negative.
+    /// An index that may be negative is counted from the beginning of the object.
     fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
         let may_fall = |term: &Term| {
             term.bound.is_none()
@@ -54,8 +54,8 @@ impl MemoryModel {
         Ok(settled)
     }
 
-    /// The same place with one index, counted from the beginning of the object: what one index goes
-    /// back another may have gone forth.
+    /// Returns the place with a single index, counted from the beginning of the object: one index
+    /// may be negative where another compensates for it.
     fn joined(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
         let strides = indexed.terms.iter().map(|term| term.stride.unsigned_abs());
         let stride = strides.fold(0, gcd).max(1) as i64;

@@ -76,7 +76,7 @@ impl MemoryModel {
         (1..=ADDRESSES_MAX as i64).contains(&count).then(|| (0..count).map(place).collect())
     }
 
-    /// The same address as a choice between places that are known, where it is one at an index.
+    /// Returns an address with an index as a choice between known places.
     fn spelt_out(&mut self, data: &Data) -> Result<Data, Stop> {
         match data {
             Data::Indexed(indexed) => {

@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-/// What is to be computed from `n` elements.
+/// Circuit to build for `n` elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Goal {
     /// The carries out of every element, at `depth`.

@@ -74,7 +74,7 @@ fn print_tables(program: &dyn Program, console: &Console) -> Result<(), Failure>
     Ok(())
 }
 
-/// What a field of a column is.
+/// Description of a column's type.
 fn kind_of(column: &Column) -> String {
     match column.encoding {
         Encoding::Number => column.element.to_string(),

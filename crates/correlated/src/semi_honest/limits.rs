@@ -17,7 +17,8 @@ pub const BATCH_ELEMENTS: usize = 1 << 16;
 /// The smallest `k` of the extension, whose messages are the longest: 128 / k bits per OT.
 pub const FIELD_BITS_MIN: usize = 2;
 
-/// What batches may take between the thread that makes them and the protocol that uses them.
+/// Limit on the memory of batches between the thread that makes them and the protocol that uses
+/// them.
 ///
 /// A batch takes a message each way, and so does a round: where some rounds need many batches and
 /// some none, making goes on only as long as there is room. 32 batches of triples of bits, 11 of

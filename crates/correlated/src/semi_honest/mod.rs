@@ -1,4 +1,5 @@
-//! What is made before the inputs are known: multiplication triples, square pairs, shared bits.
+//! Semi-honest correlated randomness, made before the inputs are known: multiplication triples,
+//! square pairs, shared bits.
 //!
 //! Read `generator` first. What each module is:
 //!

@@ -21,7 +21,7 @@ use crate::StoreError;
 use crate::demand::{BatchScale, RandomnessKind};
 
 const TAG_BYTES: usize = 16;
-/// What stands before the columns of a batch.
+/// Header before the columns of a batch.
 pub(super) const HEADER_BYTES: usize = 16;
 /// A page and its tag.
 const STORED_PAGE_BYTES: usize = PAGE_BYTES + TAG_BYTES;

@@ -107,7 +107,7 @@ impl JointGates {
     }
 }
 
-/// The same block by block.
+/// Portable version, block by block.
 mod portable {
     use crate::Block;
 

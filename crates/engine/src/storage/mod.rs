@@ -70,7 +70,7 @@ pub struct Storage {
     stays_on_its_thread: PhantomData<*mut ()>,
 }
 
-/// What must be known of a page on the disk: 24 bytes.
+/// Record of a page on disk: 24 bytes.
 #[derive(Clone, Copy, Default)]
 struct SlotRecord {
     /// Number of the write that filled the slot, from 1; 0 if none did. [`BUSY`] is added while a
@@ -83,7 +83,7 @@ const _: () = assert!(size_of::<SlotRecord>() == 24);
 /// Flag in [`SlotRecord::write`]: 2^63 writes of 4 KiB at 100 GB/s would take 12,000 years.
 const BUSY: u64 = 1 << 63;
 
-/// What a frame is doing.
+/// Transfer of a frame that is in progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Idle,
@@ -127,7 +127,7 @@ impl Storage {
         })
     }
 
-    /// What a storage of this size costs of the memory limit, besides the frames' own pages.
+    /// Memory of a storage of this size, besides the pages of the frames.
     pub fn memory_bytes(frame_count: u32, slots: u32, depth: u32) -> u64 {
         let per_frame = size_of::<Pending>() + size_of::<bool>();
         // Answer, ring entries (64 + 2 * 16 bytes) or queue entries, bookkeeping of an attempt.
@@ -255,7 +255,7 @@ impl Storage {
         Ok(())
     }
 
-    /// What storage has done so far.
+    /// Statistics of this storage so far.
     pub fn statistics(&self) -> StorageStatistics {
         self.statistics
     }

@@ -30,7 +30,7 @@ pub(super) struct Pace {
     latest: Vec<u32>,
     /// The round in which this began.
     begin: u64,
-    /// What they hold while in flight, and what those held that have been issued.
+    /// Bytes that they hold while in flight, and bytes of those already issued.
     total_bytes: u64,
     issued_bytes: u64,
     /// Ready ones whose turn it is not, the one with the least time on top.

@@ -50,7 +50,7 @@ pub(super) struct GarblingDriver<C> {
     me: usize,
     parties: usize,
     flipped: Option<usize>,
-    /// What blocks of a program of several open.
+    /// Values that blocks of a program of several blocks open.
     opened: Option<Receiver<Lane>>,
 }
 

@@ -22,7 +22,7 @@ const PART_BYTES: usize = 1 << 20;
 /// Lanes that are not parted: a row is then 128 bytes for each plane.
 const PART_LANES: usize = 8;
 
-/// What garbles or evaluates the ANDs of a level.
+/// Garbles or evaluates the ANDs of a level.
 pub(super) trait Gates {
     type Error;
 
@@ -86,7 +86,7 @@ impl Rows {
         self.reset_part(template, 0..lanes, lanes);
     }
 
-    /// The same for a part of the lanes of values.
+    /// Resets a part of the lanes of values.
     pub(super) fn reset_part(&mut self, template: &Template, part: Range<usize>, lanes: usize) {
         (self.first, self.lanes, self.all_lanes) = (part.start, part.len(), lanes);
         let lanes = self.lanes;

@@ -36,7 +36,7 @@ impl Region {
     }
 }
 
-/// What a round opens: bytes of bits, then ring elements.
+/// Amount that a round opens: bytes of bits, then ring elements.
 #[derive(Default)]
 pub(super) struct Opened {
     pub(super) bit_bytes: usize,

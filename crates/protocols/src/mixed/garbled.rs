@@ -41,7 +41,7 @@ pub(super) struct Entry {
     at: usize,
     /// Whether the masked bits are there and the keys are being told.
     is_masked: bool,
-    /// What the masked bits are.
+    /// Masked bits that were opened.
     opened: Vec<u64>,
 }
 

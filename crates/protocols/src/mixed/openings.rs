@@ -30,7 +30,7 @@ pub(super) struct Openings {
     ring: Vec<u8>,
     opened: Opened,
     broadcast: Broadcast,
-    /// What the round opens, as it lies in messages: own shares, then sums.
+    /// Values that the round opens, as they lie in messages: own shares, then sums.
     sums: Vec<u8>,
     /// The own part of them, on its way to all.
     told: Vec<u8>,
@@ -124,7 +124,7 @@ impl Openings {
         self.output_bytes - bytes
     }
 
-    /// What `party` sent of outputs in the last round.
+    /// Output shares that `party` sent in the last round.
     pub(super) fn output(&self, party: usize) -> &[u8] {
         &self.received[party][self.key_bytes..]
     }

@@ -51,7 +51,7 @@ pub(crate) fn brings(description: &Description, client: usize) -> bool {
     description.inputs.iter().any(|port| usize::from(port.party) == client)
 }
 
-/// What a computing party has of the clients.
+/// State of a computing party for its clients.
 pub(crate) struct Clients<C> {
     channels: Vec<C>,
     /// By client, the generators in common with it, by number.

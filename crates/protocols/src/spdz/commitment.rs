@@ -24,7 +24,7 @@ pub(super) struct Commitments {
     me: usize,
     made: u64,
     randomness: [u8; RANDOMNESS_BYTES],
-    /// What each peer last committed to, and how many it had made then.
+    /// Last commitment of each peer, and the number of its commitments by then.
     last: Vec<(u64, [u8; COMMITMENT_BYTES])>,
 }
 
@@ -46,7 +46,7 @@ impl Commitments {
         self.digest(self.me, self.made, message, &self.randomness)
     }
 
-    /// What shows that this party last committed to what it did.
+    /// Opening of this party's last commitment.
     pub(super) fn opening(&self) -> [u8; RANDOMNESS_BYTES] {
         self.randomness
     }

@@ -50,7 +50,8 @@ pub(super) struct Number {
     pub(super) plus_prime: bool,
 }
 
-/// What scripts depend on besides the operation: the prime, and how many parties add to masks.
+/// Parameters of scripts besides the operation: the prime, and the number of parties that add to
+/// masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Modulus {
     pub(super) prime: u128,
@@ -135,7 +136,7 @@ pub(super) struct Script {
     pub(super) outputs: Vec<u32>,
 }
 
-/// What one level does together.
+/// Amounts of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amounts {
     pub(super) products: usize,

@@ -24,7 +24,7 @@ pub struct Place {
     pub party: Option<String>,
 }
 
-/// What is wrong in one place.
+/// A fault in one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// Where.

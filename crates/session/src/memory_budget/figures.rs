@@ -19,7 +19,7 @@ pub struct Figures {
     /// Pages alive at once, if a plan has shown them.
     pub pages: Option<u64>,
     pub scratch_wires: u64,
-    /// What instructions in flight hold.
+    /// Memory of instructions in flight.
     pub held_bytes: u64,
     /// Correlated randomness.
     pub making: Making,

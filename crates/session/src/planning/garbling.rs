@@ -70,7 +70,8 @@ impl<'a> GarblingPlanner<'a> {
         Ok(Some(GarblingPlan::new(file, &figures, (parties, scale))))
     }
 
-    /// The same plan if its frames take at most half of what the rest leaves, or else another one.
+    /// Returns the plan if its frames take at most half of the remaining memory, or else another
+    /// one.
     pub fn shrunk(
         &self,
         garbling: Option<GarblingPlan>,

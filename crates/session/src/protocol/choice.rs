@@ -8,7 +8,7 @@ use crate::choices::Choice;
 pub enum ProtocolChoice {
     /// The one with the least predicted time, of those that protect a party from all others together.
     Auto,
-    /// The same, also of those that protect only as long as no two parties collude.
+    /// As `Auto`, but with protocols that assume that no two parties collude.
     AutoHonestMajority,
     /// This one.
     This(Protocol),

@@ -61,14 +61,14 @@ pub const SPDZ: Protocol = Protocol(&Authenticated {
     field: FieldName::F61,
 });
 
-/// The same modulo 2^128-159.
+/// SPDZ with MASCOT modulo 2^128-159.
 pub const SPDZ_128: Protocol = Protocol(&Authenticated {
     name: "spdz-128",
     meaning: "The same modulo 2^128-159, for larger integers",
     field: FieldName::F128,
 });
 
-/// The same modulo 2^32-5.
+/// SPDZ with MASCOT modulo 2^32-5.
 pub const SPDZ_32: Protocol = Protocol(&Authenticated {
     name: "spdz-32",
     meaning: "The same modulo 2^32-5: too weak for use, only for comparison with the literature",

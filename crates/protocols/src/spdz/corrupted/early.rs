@@ -20,7 +20,7 @@ use super::online_phase;
 use crate::ProtocolError;
 use crate::spdz::check::message_bytes;
 
-/// What a party sends, message by message.
+/// Messages that a party sent, in order.
 type Said = Arc<Mutex<Vec<Vec<u8>>>>;
 type Listening = Altering<Box<dyn FnMut(Place, &mut [u8]) + Send>>;
 

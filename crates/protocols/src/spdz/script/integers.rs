@@ -18,7 +18,7 @@
 
 use super::{Number, Public, Recorder, Row};
 
-/// What an integer hides behind.
+/// Mask of an integer.
 pub(in crate::spdz) struct Mask {
     bits: Vec<Row>,
     /// Above the bits; without it, those are as many as the prime has.
