@@ -7,7 +7,7 @@
 //! inputs and is never entered again.
 //!
 //! Invariants, which [`Flow::faults`] and `verify_blocks` check: all registers, blocks and ports
-//! exist; a carried value is loaded only where every way from the start has stored it.
+//! exist; a carried value is loaded only where every path from the start has stored it.
 //!
 //! Public by nature: which blocks run, how often, and all registers.
 
@@ -178,7 +178,7 @@ pub trait Openings {
     /// The value that the block opened as output port `port`.
     ///
     /// # Errors
-    /// If it is not to be had.
+    /// If it is not available.
     fn opened(&self, port: u32) -> Result<Lane, Self::Error>;
 
     /// Makes `value` the carried value `slot`, in every lane.
@@ -192,7 +192,7 @@ impl Flow {
     /// Does the steps at the end of `block`; gives the block that runs next, if one does.
     ///
     /// # Errors
-    /// If what was opened is not to be had, or something cannot be published.
+    /// If what was opened is not available, or something cannot be published.
     ///
     /// # Panics
     /// If the flow has faults.

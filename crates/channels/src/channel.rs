@@ -58,7 +58,7 @@ pub trait Channel: Send {
     }
 }
 
-/// Payload bytes that went each way.
+/// Payload bytes sent in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes sent to the peer.

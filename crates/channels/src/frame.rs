@@ -8,13 +8,13 @@
 //!      4      4  length    payload bytes after the header; the bounds depend on the kind
 //!      8      8  session   0 in a hello; after it, the same random number in both directions
 //!     16      2  stream    which of the streams between the two parties
-//!     18      6  sequence  messages of this session that went this way before, the hello apart
+//!     18      6  sequence  messages of this session sent earlier in this direction, without the hello
 //! ```
 //!
 //! | kind | name | payload | when |
 //! |---|---|---|---|
 //! | 1 | data | 1 to [`BLOCK_BYTES`] bytes of the stream | any time after the hello |
-//! | 2 | hello | see `hello.rs` | first message each way, exactly once |
+//! | 2 | hello | see `hello.rs` | first message in each direction, exactly once |
 //! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at one point of the stream |
 //! | 4 | keep-alive | none | when nothing was sent for 15 s |
 //! | 5 | abort | [`AbortReason`], the party at fault if known | last of a party that failed |
@@ -93,7 +93,7 @@ pub struct Header {
     pub session: u64,
     /// Which of the streams between the two parties.
     pub stream: u16,
-    /// Messages of the session that went this way before; below 2^48.
+    /// Messages of the session that were sent earlier in this direction; below 2^48.
     pub sequence: u64,
 }
 

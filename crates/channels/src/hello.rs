@@ -1,4 +1,4 @@
-//! The first message each way: who speaks, in which version, to whom.
+//! The first message in each direction: who speaks, in which version, to whom.
 //!
 //! ```text
 //! offset  bytes  field (integers little-endian)

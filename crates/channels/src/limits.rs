@@ -56,7 +56,7 @@ pub(crate) const TLS_READ_BYTES: usize = 128 * 1024;
 pub(crate) const READ_AHEAD_BYTES: usize = 4 * 1024;
 
 /// The longest data that its sender may write to the network itself: a system that says that there
-/// is room has at least a third of its buffer free, and the smallest buffers have 46 KiB (ten
+/// is space has at least a third of its buffer free, and the smallest buffers have 46 KiB (ten
 /// packets of 1500 bytes, twice, and what the kernel keeps beside them).
 pub(crate) const DIRECT_WRITE_BYTES: usize = 8 * 1024;
 

@@ -3,8 +3,8 @@
 //! Each party listens at one port for those further down in `cluster.toml` and dials those further
 //! up, all streams to all of them at once (`dialling.rs`), again and again with growing pauses, until
 //! a connection for every stream to every party is there or [`Timeouts::connect`] is over. Each
-//! connection: TLS, then a hello each way, which says who it is and which stream it carries, then the
-//! session.
+//! connection: TLS, then a hello in each direction, which says who it is and which stream it
+//! carries, then the session.
 //!
 //! What need not concern the parties does not end the wait: a connection to our port that breaks
 //! off, sends something else or proves a key that is not trusted is dropped, and a party that is

@@ -2,7 +2,7 @@
 //!
 //! All blocks are allocated at the start and go round: free, filled, queued, read, free; some may be
 //! given up later or come to them ([`Pipe::resize`]). A block
-//! pushed behind another one that has room is copied into it, so many small pushes cannot use up
+//! pushed behind another one that has space is copied into it, so many small pushes cannot use up
 //! the blocks: two neighbours in the queue together always hold more than one block. The order is
 //! kept, and nothing is lost unless the pipe is broken.
 //!
@@ -44,13 +44,13 @@ impl Block {
         &mut self.bytes[self.end..self.limit]
     }
 
-    /// Takes the first `len` bytes of the room into use.
+    /// Takes the first `len` bytes of the free space into use.
     pub(crate) fn grow(&mut self, len: usize) {
         assert!(len <= self.limit - self.end, "a block cannot outgrow its memory");
         self.end += len;
     }
 
-    /// Puts `bytes` behind those in use; the room must suffice.
+    /// Puts `bytes` behind those in use; there must be enough space.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.room()[..bytes.len()].copy_from_slice(bytes);
         self.end += bytes.len();

@@ -32,7 +32,7 @@ const BITS_PER_SECOND_MIN: u64 = 100_000;
 pub struct NetworkModel {
     /// Time for a byte to get there and back.
     pub rtt: Duration,
-    /// Bits per second each way; `None` for as fast as the real network.
+    /// Bits per second in each direction; `None` for as fast as the real network.
     pub bandwidth_bits_per_second: Option<u64>,
 }
 

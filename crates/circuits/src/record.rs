@@ -1,6 +1,6 @@
 //! [`Recorder`]: writes a circuit down once; [`Template`]: the recorded circuit, by AND depth.
 //!
-//! A protocol that pays a round for each level of ANDs does not walk a circuit gate by gate: it
+//! A protocol that pays a round for each level of ANDs does not evaluate a circuit gate by gate: it
 //! runs a template on rows, level after level, with as many lanes in a row as it likes.
 //!
 //! The recorder is a [`BitAlgebra`], so every circuit of this crate can be recorded. It simplifies

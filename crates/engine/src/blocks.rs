@@ -146,7 +146,7 @@ impl<D: Driver> Openings for End<'_, D> {
 /// Runs the blocks of a program from the first to one that ends it.
 ///
 /// `enter` is called with the number of each block before it runs. A block runs `turns_max` times
-/// at most. `progress` is as for [`crate::run`]; the instructions of all turns count.
+/// at most. `progress` is as for [`crate::run`]; the instructions of all iterations count.
 ///
 /// # Errors
 /// [`RunError`]; driver, memory and carried values must not be used after one.

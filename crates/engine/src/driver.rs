@@ -17,7 +17,7 @@ pub trait Driver {
     /// Brings values in; `wires` receives them.
     ///
     /// # Errors
-    /// If the values are not to be had, or the peer fails.
+    /// If the values are not available, or the peer fails.
     fn input(
         &mut self,
         instruction: &Instruction,
@@ -71,7 +71,7 @@ pub trait Driver {
     /// opens, in the order of the steps.
     ///
     /// # Errors
-    /// If it is not to be had, because who opens it has failed.
+    /// If it is not available, because who opens it has failed.
     ///
     /// # Panics
     /// If this party does not learn it; and by default, of drivers that run programs of one block.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-/// The most faults of one program that are kept.
+/// The most faults of one program that are stored.
 pub const FAULTS_MAX: usize = 20;
 
 /// One mistake in a program, and where it was made.
@@ -105,7 +105,7 @@ pub enum ProgramError {
     /// The program refuses its arguments or inputs.
     #[error("{0}")]
     Refused(String),
-    /// The plaintext twin gives no answer on these inputs.
+    /// The plaintext reference gives no answer on these inputs.
     #[error("{0}")]
     Twin(String),
     /// A circuit file is malformed.

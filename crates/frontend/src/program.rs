@@ -64,7 +64,7 @@ pub trait Program: Send + Sync {
     /// Makes ready what [`Program::twin`] needs besides inputs.
     ///
     /// # Errors
-    /// If there can be no twin: of C that is not plain C.
+    /// If there can be no plaintext reference: of C that is not plain C.
     fn prepare_twin(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
         Ok(())
     }
@@ -87,7 +87,8 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// Whether outputs are right where the twin says `expected`: by default, if they are equal.
+    /// Whether outputs are right where the plaintext reference gives `expected`: by default, if
+    /// they are equal.
     ///
     /// A program whose result is not unique, such as an unstable sort, says more.
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {

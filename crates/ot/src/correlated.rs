@@ -9,7 +9,7 @@
 //! its choice exchanges: see `precomputed`.)
 //!
 //! Cost per OT: that of the random OT and the bits of the correlation; two more messages than
-//! random OTs need, one each way: one round.
+//! random OTs need, one in each direction: one round.
 //! Not protected: a malicious sender can send any `y`, which shifts the receiver's share.
 
 use phineus_channels::Channel;

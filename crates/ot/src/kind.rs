@@ -141,7 +141,8 @@ pub enum OtExtensionReceiver {
 }
 
 impl OtExtensionSender {
-    /// Sets up an extension of a kind; the bytes each way are those of [`OtKind::setup_bytes`].
+    /// Sets up an extension of a kind; the bytes in each direction are those of
+    /// [`OtKind::setup_bytes`].
     ///
     /// # Errors
     /// When the channel fails or the peer sends what no honest peer sends.

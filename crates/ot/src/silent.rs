@@ -87,7 +87,7 @@ pub struct SilentReceiver {
 }
 
 impl SilentSender {
-    /// Runs the base OTs and the first iteration; the bytes each way are those of
+    /// Runs the base OTs and the first iteration; the bytes in each direction are those of
     /// [`setup_bytes`].
     ///
     /// # Errors

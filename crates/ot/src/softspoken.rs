@@ -130,7 +130,7 @@ impl SenderSetup {
 }
 
 impl SoftSpokenSender {
-    /// Runs the base OTs and the trees; the bytes each way are those of `setup_bytes`.
+    /// Runs the base OTs and the trees; the bytes in each direction are those of `setup_bytes`.
     ///
     /// # Errors
     /// When the channel fails or the peer sends what no honest peer sends.

@@ -15,7 +15,7 @@ pub(crate) const ROW_BLOCKS_MAX: usize = TILE_BLOCKS + 1;
 
 /// Blocks from the end of a column of a semi-honest tile to the next one, a line of the cache. A
 /// full tile's columns have 512 bytes: without it, the lines that a transposition reads of all 128
-/// would fall into 8 of the 64 sets of the first level of cache, which have room for 96.
+/// would fall into 8 of the 64 sets of the first level of cache, which have space for 96.
 const COLUMN_GAP: usize = 4;
 
 /// Blocks from one column of the longest rows to the next.

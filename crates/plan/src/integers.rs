@@ -10,8 +10,9 @@
 //!
 //! In the lowered program, arithmetic sharing (`@a`) means one element for each lane, Boolean
 //! sharing (`@b`) one element of value 0 or 1 for each bit. Operations on bits that have no better
-//! form become circuits on `@b`. A value is converted at most once each way. Casts leave elements
-//! as they are, so that an `@a` operand may be defined with another width than it is used with.
+//! form become circuits on `@b`. A value is converted at most once in each direction. Casts leave
+//! elements as they are, so that an `@a` operand may be defined with another width than it is used
+//! with.
 //!
 //! Products whose range does not fit are made of limbs (`wide.rs`, `columns.rs`). Refused: sums of
 //! so many products that no limb would do ([`Error::FieldTooSmall`]).

@@ -168,7 +168,7 @@ struct Orderer<'a, M, E> {
     values: NameTable<Value>,
     /// Instructions that have their operands, first in program order on top.
     ready: BinaryHeap<Reverse<u64>>,
-    /// Ready ones that found no room in flight.
+    /// Ready ones that found no space in flight.
     stalled: Vec<u64>,
     /// When what is left is issued, once all of it is in the window and fits in flight.
     pace: Option<Pace>,

@@ -1,6 +1,6 @@
 //! A client's part of a run: it shares its inputs, waits, and adds up its outputs.
 //!
-//! It walks through the same ordered program as those who compute, so it traces, assigns and orders
+//! It goes through the same ordered program as those who compute, so it traces, assigns and orders
 //! as they do; it needs no plan and no memory for values.
 
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ use crate::protocol::{BlockRuns, Client, ClientStart, CostTerms, Protocol};
 use crate::traced::TracedFile;
 use crate::traced::{TracedBlocks, readers_bytes, results};
 
-/// The program as a client walks through it, and what that costs.
+/// The program as a client goes through it, and what that costs.
 pub struct ClientWalk {
     pub program: TracedFile,
     pub costs: BTreeMap<String, u64>,

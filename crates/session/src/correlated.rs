@@ -111,7 +111,7 @@ impl<P: ?Sized, K: RandomnessKind> MeteredRandomness<P, K> {
         Ok((parties, figures))
     }
 
-    /// Has the supplier do something, and measures how long that takes.
+    /// Has the source do something, and measures how long that takes.
     fn wait<R>(&mut self, what: impl FnOnce(&mut P) -> R) -> R {
         let start = Instant::now();
         let done = what(self.source.correlated_mut());

@@ -52,7 +52,7 @@ impl PlannedFile {
     }
 }
 
-/// Refuses dealt correlated randomness for a protocol that takes none.
+/// Refuses correlated randomness from a trusted dealer for a protocol that takes none.
 pub fn check_dealt(choice: ProtocolChoice) -> Result<(), Failure> {
     match choice.stated().is_some_and(|protocol| protocol.has_preprocessing()) {
         true => Ok(()),

@@ -44,7 +44,7 @@ impl PlannedFile {
         batch_scale(self.plan())
     }
 
-    /// How often this party has room to double the usual window.
+    /// How often this party has space to double the usual window.
     pub fn window_doublings(&self) -> u32 {
         (self.ahead_bytes / self.scale().ahead_bytes()).ilog2()
     }

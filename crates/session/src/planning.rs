@@ -56,7 +56,7 @@ const SCRATCH_WIRES_GUESS: u64 = 16_384;
 
 impl PlannedFile {
     /// A file that was planned before. Planning knew nothing of the network: windows are longer than
-    /// usual only where there is room for them beside the plan.
+    /// usual only where there is space for them beside the plan.
     pub fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
         let open = |situation: &Situation| {
             let planned = match &traced.blocks {
@@ -165,7 +165,8 @@ pub fn plan_as_stated(
     plan_at((traced, protocol), situation.limit_bytes, situation, scratch)
 }
 
-/// Plans for another limit. If there is no room for windows that fit the network, the usual ones do.
+/// Plans for another limit. If there is no space for windows that fit the network, the usual ones
+/// do.
 fn plan_at(
     (traced, protocol): (&TracedFile, Protocol),
     limit_bytes: u64,

@@ -103,7 +103,7 @@ pub fn stated_rows(
 pub struct Terms {
     pub limit_bytes: u64,
     pub net: Option<NetworkModel>,
-    /// Whether correlated randomness is dealt, by somebody whom all would have to trust.
+    /// Whether correlated randomness comes from a trusted dealer.
     pub is_dealt: bool,
     /// Set if plans are only compared: for those that do not fit no least limit is searched.
     pub is_compared: bool,

@@ -35,7 +35,7 @@ const WHERE_C_DIFFERS: &str = "\
 /// Reference that the answer was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// The program's own plaintext twin.
+    /// The program's own plaintext reference.
     Twin,
     /// The C program, compiled as plain C.
     PlainC,
@@ -165,7 +165,7 @@ pub fn refuse_stdin(assigned: &Assigned<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Compares with the plaintext twin, if the program has one.
+/// Compares with the plaintext reference, if the program has one.
 fn with_twin(
     program: &dyn Program,
     arguments: &Arguments,

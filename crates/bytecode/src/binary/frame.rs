@@ -16,7 +16,7 @@ const TEMPLATE_SLOTS: usize = 256;
 const SLOTS_PER_TEMPLATE: usize = 4;
 const _: () = assert!(TEMPLATE_SLOTS.is_power_of_two() && FRAME_INSTRUCTIONS < u16::MAX as usize);
 
-/// Bytes of a frame for which there is room at first.
+/// Bytes of a frame for which there is space at first.
 const FRAME_BYTES: usize = 1 << 10;
 
 /// The places and varying immediates that the next instruction's are differences to.

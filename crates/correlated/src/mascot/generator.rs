@@ -5,7 +5,7 @@
 //! sends before it receives is bounded (`limits`).
 //! Invariants: all parties make the same batches in the same order; nothing of a batch is given
 //! out before its last check has passed; after an error nothing is made any more. A batch
-//! allocates only a few bytes for each party once its kind has been made before (matrices: room
+//! allocates only a few bytes for each party once its kind has been made before (matrices: space
 //! for the OTs of a piece).
 //! Not protected: an adversary can stop everybody at any time.
 

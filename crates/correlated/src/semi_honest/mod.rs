@@ -111,8 +111,8 @@ pub trait CorrelatedRandomness: Send {
         c: &mut [u64],
     ) -> Result<(), CorrelatedError>;
 
-    /// `ring.len()` random bits shared both ways: XOR shares packed in `bits`, additive shares in
-    /// `Z_2^width` in `ring`.
+    /// `ring.len()` random bits shared in both forms: XOR shares packed in `bits`, additive shares
+    /// in `Z_2^width` in `ring`.
     ///
     /// # Errors
     /// When a channel, a peer or the storage fails.

@@ -33,7 +33,7 @@ struct Pages {
     /// The offset of the first page.
     start: u64,
     cipher: PageCipher,
-    /// The page that is being filled or read, with room for its tag.
+    /// The page that is being filled or read, with space for its tag.
     page: Zeroizing<Vec<u8>>,
     /// The next byte of it.
     at: usize,

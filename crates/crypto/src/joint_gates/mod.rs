@@ -21,7 +21,7 @@ use crate::{Block, Delta, Kernel};
 #[derive(Clone, Copy, Debug)]
 pub struct JointGates(Kernel);
 
-/// Calls `$function` of the kernel, or its portable twin.
+/// Calls `$function` of the kernel, or its portable version.
 macro_rules! on {
     ($kernel:expr, $function:ident($($argument:expr),*)) => {
         match $kernel.variant() {

@@ -11,7 +11,7 @@ pub struct FrameIndex(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpillSlot(pub u32);
 
-/// Which way a page moves.
+/// The direction in which a page moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Swap-in: from the swap file to a frame.

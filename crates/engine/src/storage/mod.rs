@@ -6,7 +6,8 @@
 //! issued (so its contents are gone for the engine), and opened in its frame when its swap-in is
 //! finished. The key never leaves the process.
 //!
-//! Cost per page each way: one pass of the page cipher on the owner's thread and one system call.
+//! Cost per page in each direction: one pass of the page cipher on the owner's thread and one
+//! system call.
 //! Memory: the frames, and 24 bytes for each page of the swap file (0.04 % of it at 64 KiB a page;
 //! [`Storage::memory_bytes`] says all of it). Nothing is allocated after the start.
 //!

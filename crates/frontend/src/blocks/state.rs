@@ -1,4 +1,4 @@
-//! [`State`]: what goes from turn to turn of a loop.
+//! [`State`]: what goes from iteration to iteration of a loop.
 
 use crate::element::Element;
 use crate::fixed::Fixed;

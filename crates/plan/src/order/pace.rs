@@ -7,8 +7,8 @@
 //! its turn: in each round as large a part is issued as has passed of the rounds until it must be.
 //!
 //! Invariant: an instruction is issued when it is ready and its rounds, with those of all that
-//! waits for it, are as many as are left. Nothing is short of room, so the program takes the rounds
-//! of its longest chain, as without pace.
+//! waits for it, are as many as are left. Nothing is short of space, so the program takes the
+//! rounds of its longest chain, as without pace.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -25,7 +25,7 @@ pub mod totals {
     pub const GARBLING_OTS: &str = "garbling_ots";
     /// Payload bytes of them and of their set-up, that each party sends and receives.
     pub const GARBLING_OT_BYTES: &str = "garbling_ot_bytes";
-    /// Bytes that the largest circuit takes beside the frames, in the garbling walk or (in the plan
+    /// Bytes that the largest circuit takes beside the frames, in the garbling pass or (in the plan
     /// of a whole program) in the evaluation.
     pub const SCRATCH_BYTES: &str = "y_scratch_bytes";
     /// Predicted nanoseconds of computation of one party.

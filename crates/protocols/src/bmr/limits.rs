@@ -11,8 +11,9 @@ use phineus_correlated::demand::BatchScale;
 /// Keys of a garbled gate for each party.
 pub const ROWS: usize = 3;
 
-/// Bytes of garbled tables that are made together, about: large enough that two messages each way
-/// are a small part of the time on a network of 10 ms, small enough for the second level of cache.
+/// Bytes of garbled tables that are made together, about: large enough that two messages in each
+/// direction are a small part of the time on a network of 10 ms, small enough for the second level
+/// of cache.
 #[cfg(not(test))]
 pub const BATCH_BYTES: usize = 3 << 20;
 

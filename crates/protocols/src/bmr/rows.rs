@@ -1,10 +1,10 @@
 //! [`Rows`]: what circuits on wires of several keys run on.
 //!
 //! A slot of a template is a row: for each plane (a party's keys) one block per lane. The garbling
-//! walk has one plane, the evaluation one for each party. The first party's own plane takes
+//! pass has one plane, the evaluation one for each party. The first party's own plane takes
 //! complements and constants, in the select bits, since those are its share of the mask bits.
 //! A circuit with many rows runs on a part of the lanes at a time ([`Rows::parts`]): on the same ones at
-//! all parties, in the walk as in the evaluation, since the order of gates depends on it.
+//! all parties, in the pass as in the evaluation, since the order of gates depends on it.
 
 use std::ops::Range;
 
@@ -81,7 +81,7 @@ impl Rows {
         ((template.slot_count as usize + widest) * planes * lanes * size_of::<Block>()) as u64
     }
 
-    /// Makes room for `template` on `lanes` lanes; what is in the rows means nothing.
+    /// Makes space for `template` on `lanes` lanes; what is in the rows means nothing.
     pub(super) fn reset(&mut self, template: &Template, lanes: usize) {
         self.reset_part(template, 0..lanes, lanes);
     }

@@ -1,6 +1,6 @@
 //! [`Garbling`]: sets garbling up and runs it, beside the evaluation or before it.
 //!
-//! A program of several blocks is garbled beside its evaluation, block after block: the walk goes
+//! A program of several blocks is garbled beside its evaluation, block after block: the pass goes
 //! through the same blocks, with carried values of its own, and waits for what is opened wherever
 //! that decides which block comes next. Where nothing is opened between two blocks it goes ahead.
 

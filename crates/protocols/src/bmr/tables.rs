@@ -1,4 +1,4 @@
-//! [`Tables`]: garbled tables on their way from the garbling walk to the evaluation.
+//! [`Tables`]: garbled tables on their way from the garbling pass to the evaluation.
 //!
 //! Batches come through a queue that holds [`batches_ahead`] of them, or from where they all lie
 //! when they were made before. The error of the garbling comes in place of a batch. What a block of
@@ -49,7 +49,7 @@ pub(super) fn make_room(bytes: &mut Zeroizing<Vec<u8>>, more: usize) {
     }
 }
 
-/// The end of the queue at the garbling walk.
+/// The end of the queue at the garbling pass.
 pub(super) struct Producer {
     ready: SyncSender<Result<TableBatch, ProtocolError>>,
     used: Receiver<TableBatch>,

@@ -42,7 +42,7 @@ impl Ways {
 }
 
 /// Programs of all parties: the planned program, and the planned garbling program if there is one.
-/// What clients walk through is the ordered program.
+/// What clients go through is the ordered program.
 struct Plans {
     ordered: Vec<u8>,
     program: Vec<u8>,

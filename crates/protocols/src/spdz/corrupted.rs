@@ -259,7 +259,7 @@ fn noticed(case: &Case, lie: Lie, ended: &Ended, count: usize) -> bool {
 
 /// The messages of honest runs, by stream.
 struct Messages {
-    /// With real base OTs and with dealt ones.
+    /// With real base OTs and with those of a trusted dealer.
     ended: [Ended; 2],
 }
 

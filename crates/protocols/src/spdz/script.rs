@@ -13,7 +13,7 @@
 //! Integers of few bits hide behind those bits and a bounded integer of each party on top: what is
 //! opened is at a distance of 2^-40 from what it would be for any other value (Catrina, de Hoogh,
 //! "Improved Primitives for Secure Multiparty Integer Computation", SCN 2010). Where the field has
-//! no room for that, masks are uniform over the whole field, up to a distance of `(2^k - p) / 2^k`
+//! no space for that, masks are uniform over the whole field, up to a distance of `(2^k - p) / 2^k`
 //! for a prime of `k` bits, and what is opened says nothing about the value, however large that is.
 
 use std::collections::HashMap;

@@ -63,7 +63,7 @@ impl<F: Field> RunSource<Macs<F>> for (Sequential<F>, MeteredGenerator<F>) {
     }
 }
 
-/// Stored or dealt: nothing is made.
+/// Stored, or from a trusted dealer: nothing is made.
 impl<F: Field, S: Authenticated<F> + 'static> RunSource<Macs<F>> for (S, Stream) {
     fn correlated(&self) -> &Macs<F> {
         &self.0

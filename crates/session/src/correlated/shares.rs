@@ -78,7 +78,7 @@ impl RunSource<Shares> for (Sequential, MeteredGenerator) {
     }
 }
 
-/// Stored or dealt: nothing is made.
+/// Stored, or from a trusted dealer: nothing is made.
 impl<S: CorrelatedRandomness + 'static> RunSource<Shares> for (S, Stream) {
     fn correlated(&self) -> &Shares {
         &self.0

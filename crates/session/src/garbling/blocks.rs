@@ -1,5 +1,5 @@
 //! Garbling beside a program of several blocks: one plan for each block, also where it garbles
-//! nothing, and one walk through all that run.
+//! nothing, and one pass through all that run.
 //!
 //! In a file the plans of the blocks are a file of several blocks, too; how they follow each other
 //! stands in the plan that they lie beside.

@@ -132,7 +132,7 @@ pub fn aheads(planned: &PlannedFile, doublings: u32) -> [usize; 3] {
     [usual, correlated, longer]
 }
 
-/// The channels of each stream, metered, with room for what all have agreed to be ahead by.
+/// The channels of each stream, metered, with space for what all have agreed to be ahead by.
 pub fn metered(mesh: Mesh, party: u16, aheads: &[usize]) -> Vec<Parties<Metered<FramedChannel>>> {
     let stream = |(channels, &ahead): (Vec<Option<FramedChannel>>, &usize)| {
         let with_room = |mut channel: FramedChannel| {
