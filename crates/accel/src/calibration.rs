@@ -1,4 +1,4 @@
-//! [`Calibration`]: from which size on a device is faster than the processor, as measured.
+//! [`Calibration`]: measures the size from which on a device is faster than the processor.
 //!
 //! Both make the same batches the same way as in a run, copies and buffers included: products of
 //! matrices of 128 rows and one column of shares, of which a private linear layer is made and for

@@ -1,4 +1,4 @@
-//! [`Lane`]: a stream of a device, with buffers there and here.
+//! [`Lane`]: a stream of a device, with buffers on the device and in the process.
 //!
 //! What goes there is copied into memory that the driver may not move, and crosses the bus from
 //! there while the processor does something else; and so back. Invariants: a buffer here is touched

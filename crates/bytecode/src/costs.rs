@@ -1,4 +1,4 @@
-//! [`CostModel`]: what the planner needs to know about a protocol.
+//! [`CostModel`]: costs of a protocol's operations, for the planner.
 
 use std::collections::BTreeMap;
 

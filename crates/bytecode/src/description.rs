@@ -1,4 +1,4 @@
-//! [`Description`]: what a program file says about itself besides its instructions.
+//! [`Description`]: everything in a program file besides its instructions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! [`RoundModel`]: what the planner needs to know about a protocol whose parties answer each other.
+//! [`RoundModel`]: rounds of a protocol's operations, for the planner.
 
 use crate::instruction::Instruction;
 

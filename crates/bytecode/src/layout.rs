@@ -1,4 +1,4 @@
-//! [`Layout`]: how much memory a value takes.
+//! [`Layout`]: memory that a value takes.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! [`Table`]: values in the clear, by column; what goes into and comes out of a computation.
+//! [`Table`]: values in the clear, by column: inputs and outputs of a computation.
 
 use zeroize::Zeroizing;
 

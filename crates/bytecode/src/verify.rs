@@ -1,4 +1,4 @@
-//! The verifier: reports everything that is wrong with a program, each fault with its place.
+//! The verifier: reports all faults of a program, each with its place.
 //!
 //! Every program:
 //! 1. `T x n` of an instruction and all its operands and results are valid shapes: 1 to 256 bits,

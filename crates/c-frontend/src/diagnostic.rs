@@ -1,4 +1,4 @@
-//! [`Diagnostic`]: what is wrong with a C program, as compilers say it.
+//! [`Diagnostic`]: an error, warning or note about a C program.
 
 use std::collections::HashMap;
 use std::fmt::Write;

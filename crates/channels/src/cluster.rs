@@ -1,4 +1,4 @@
-//! Who takes part and where they are: `cluster.toml`.
+//! The parties and their addresses: `cluster.toml`.
 //!
 //! ```toml
 //! [[party]]

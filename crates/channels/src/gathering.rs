@@ -1,4 +1,4 @@
-//! Who is there already, while a mesh is being made: shared by all that listen, dial and wait.
+//! State of connecting a mesh, shared by all threads that listen, dial and wait.
 
 mod too_late;
 

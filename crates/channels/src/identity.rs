@@ -1,4 +1,4 @@
-//! Who this party is: an Ed25519 key and a self-signed certificate around it, in two files.
+//! Identity of this party: an Ed25519 key and a self-signed certificate around it, in two files.
 //!
 //! The certificate carries the key through TLS and says nothing else: peers compare the key with
 //! the fingerprint they trust and look at no name, date or issuer.

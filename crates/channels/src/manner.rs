@@ -1,4 +1,5 @@
-//! How a party speaks: TLS or nothing over TCP, or QUIC; and what it says to one who speaks otherwise.
+//! Transport of a party (TLS or nothing over TCP, or QUIC), and the notice to a peer that speaks
+//! another one.
 //!
 //! Who finds at its TCP port bytes of another manner answers with a *notice*, an abort message of
 //! session 0 outside TLS that says how this party speaks, so that the dialler knows at once. Over

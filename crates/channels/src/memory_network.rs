@@ -1,4 +1,4 @@
-//! [`MemoryNetwork`]: where parties that are threads of one process meet.
+//! [`MemoryNetwork`]: connects parties that are threads of one process.
 //!
 //! The channels are the same as over a network, with the same messages, ends and failures, over
 //! connected pairs of the kernel's sockets: there are no addresses, no keys, and nobody else can

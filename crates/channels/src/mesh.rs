@@ -1,4 +1,4 @@
-//! Bringing all parties together, whichever starts first.
+//! Connects all parties, whichever starts first.
 //!
 //! Each party listens at one port for those further down in `cluster.toml` and dials those further
 //! up, all streams to all of them at once (`dialling.rs`), again and again with growing pauses, until

@@ -1,4 +1,4 @@
-//! A slower network than the one there is: `--simulate rtt=40ms,bw=100mbit`.
+//! Simulates a slower network: `--simulate rtt=40ms,bw=100mbit`.
 //!
 //! Each party holds its own outgoing messages back, by half the round-trip time after a bandwidth
 //! queue, so a round trip takes the whole. Messages are cut into pieces of at most

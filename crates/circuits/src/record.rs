@@ -1,4 +1,4 @@
-//! [`Recorder`]: writes a circuit down once; [`Template`]: the recorded circuit, by AND depth.
+//! [`Recorder`]: records a circuit once; [`Template`]: the recorded circuit, by AND depth.
 //!
 //! A protocol that pays a round for each level of ANDs does not evaluate a circuit gate by gate: it
 //! runs a template on rows, level after level, with as many lanes in a row as it likes.

@@ -1,5 +1,5 @@
-//! [`Demand`] and [`Schedule`]: what a program needs of correlated randomness of any kinds, and in
-//! which batches it is made.
+//! [`Demand`] and [`Schedule`]: amounts of correlated randomness that a program needs, and the
+//! batches in which it is made.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};

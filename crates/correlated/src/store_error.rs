@@ -1,4 +1,4 @@
-//! Why correlated randomness cannot be had from a file.
+//! Errors of files of correlated randomness.
 
 use std::path::PathBuf;
 

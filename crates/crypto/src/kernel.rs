@@ -1,4 +1,4 @@
-//! [`Kernel`]: which instructions the inner loops use, chosen once at run time.
+//! [`Kernel`]: instruction set of the inner loops, chosen once at run time.
 //!
 //! Every operation of this crate exists in a portable form (the `aes` crate and plain Rust) and in
 //! up to three forms for x86-64; all give the same bytes. A [`Kernel`] can only be had for a

@@ -1,4 +1,4 @@
-//! [`Simd`]: how wide the vectors are in loops that need no AES, chosen once at run time.
+//! [`Simd`]: width of the vectors in loops that need no AES, chosen once at run time.
 //!
 //! Apart from [`Kernel`](crate::Kernel) because machines with AVX2 and without VAES are many.
 

@@ -1,4 +1,4 @@
-//! Runs a program of several blocks, and keeps what they carry.
+//! Runs a program of several blocks, and holds the values that they carry.
 //!
 //! A driver lives through all blocks: no counter, label or triple of one is used again in another.
 //! What is carried lies, as the protocol holds it, in memory of its own, outside the frames, and a

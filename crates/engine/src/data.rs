@@ -1,4 +1,4 @@
-//! Where values come from and go to: tables, checked against the program's ports.
+//! Inputs and outputs: tables, checked against the program's ports.
 
 use phineus_bytecode::{Description, Instruction, Lane, StepDigit, Table, step_digit};
 

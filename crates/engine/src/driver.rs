@@ -1,4 +1,4 @@
-//! [`Driver`]: what a protocol gives to the engine.
+//! [`Driver`]: the interface of a protocol to the engine.
 
 use phineus_bytecode::{Instruction, Lane};
 use zerocopy::{FromBytes, Immutable, IntoBytes};

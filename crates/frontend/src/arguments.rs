@@ -1,4 +1,4 @@
-//! [`Arguments`]: what a program is traced for: its parameters and the sizes of its inputs.
+//! [`Arguments`]: parameters and sizes of inputs for which a program is traced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! [`Element`]: the types a secret can have, and what may stand on the right of an operator.
+//! [`Element`]: types of secrets, and the operands that an operator accepts on its right.
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{ElementType, Lane};

@@ -1,4 +1,4 @@
-//! [`Program`]: something that can be run by name, and programs made from a closure.
+//! [`Program`]: a program that users can run by name, and programs made from a closure.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};

@@ -1,4 +1,4 @@
-//! How values come to one sharing, and what arithmetic shares cannot do.
+//! Conversion of values to one sharing, and the limits of arithmetic shares.
 //!
 //! An operation takes operands of one sharing. A public operand fits every sharing, one that says
 //! none follows the others, and two that say different ones are a mistake of the program: what

@@ -1,4 +1,4 @@
-//! [`Tracer`]: records what a program does with its values, as a stream of instructions.
+//! [`Tracer`]: records a program's operations as a stream of instructions.
 //!
 //! Memory is bounded: instructions go to the writer at once, and a value is only a name.
 //! Mistakes do not stop the program: they are collected with the line that made them, and

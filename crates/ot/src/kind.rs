@@ -1,4 +1,4 @@
-//! [`OtKind`]: which extension, chosen while a program runs, and both behind one type.
+//! [`OtKind`]: an OT extension that is chosen at run time.
 //!
 //! Costs, invariants and what is not protected are those of the extension: `softspoken` needs
 //! only AES and most bytes, `silent` fewest bytes, more time, memory and assumptions.

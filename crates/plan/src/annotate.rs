@@ -1,4 +1,4 @@
-//! The backward pass: when is each value used next?
+//! The backward pass: finds the next use of each value.
 //!
 //! Belady's MIN (Belady, "A study of replacement algorithms for a virtual-storage computer", 1966)
 //! needs next-use times; MAGE (section 6.3) finds those of pages by a pass over placed

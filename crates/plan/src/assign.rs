@@ -1,4 +1,4 @@
-//! Assignment: which sharing each value has.
+//! Assignment: chooses the sharing of each value.
 //!
 //! Front ends leave the sharing of most values open. This stage gives every instruction one, and
 //! inserts a conversion where a value is used in another sharing than it has; each value is

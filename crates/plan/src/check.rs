@@ -1,4 +1,4 @@
-//! The checker: proves that a planned program does what its program means.
+//! The checker: proves that a planned program computes the same as its program.
 //!
 //! Independent of the planner: it replays the plan over symbolic memory, in which a cell holds the
 //! name of a value, next to the program that was planned. It proves, for every instruction:

@@ -1,4 +1,4 @@
-//! The checker of ordering: proves that an ordered program computes what its program means.
+//! The checker of ordering: proves that an ordered program computes the same as its program.
 //!
 //! Independent of the order: every value gets a digest of the operation that defines it and of the
 //! digests of its operands, in the program and in the ordered program alike. They mean the same if

@@ -1,4 +1,4 @@
-//! Why a program cannot be planned.
+//! Errors of planning.
 
 /// Why a program cannot be planned or a plan cannot be checked.
 #[derive(Debug, thiserror::Error)]

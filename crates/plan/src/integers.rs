@@ -1,5 +1,5 @@
-//! Integers in a field: which values are elements of a prime field, which are bits, and where an
-//! element must be brought back into the range of its type.
+//! Integers in a field: chooses which values are elements of a prime field and which are bits, and
+//! where an element must be reduced to the range of its type.
 //!
 //! Protocols over a field compute sums and products of integers by themselves, but not modulo
 //! `2^w`. This stage holds a value as an element that is *equal modulo `2^w`* to what the program

@@ -1,4 +1,4 @@
-//! Ordering: which instructions share a round.
+//! Ordering: decides which instructions share a round.
 //!
 //! List scheduling inside a window (Graham, "Bounds for certain multiprocessing anomalies", 1966):
 //! in each round, everything that has its operands is done or issued, in program order; then the

@@ -1,4 +1,4 @@
-//! Placement: which page and which slot of it each value gets.
+//! Placement: chooses the page and the slot of each value.
 //!
 //! Source: MAGE, section 6.2. A page holds values of one size only (a slab), so that none
 //! straddles a page boundary; among the pages with space, the one with the fewest free slots is

@@ -1,4 +1,4 @@
-//! Replacement: which page leaves memory when another must come in.
+//! Replacement: chooses the page that leaves memory when another must come in.
 //!
 //! Belady's MIN over exact next-use times (MAGE, section 6.3): the page whose next use is farthest
 //! leaves. A page that holds no living value is never written; one that has not changed since it

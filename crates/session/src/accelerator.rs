@@ -1,4 +1,4 @@
-//! Whether a GPU computes products of matrices, and from which size on.
+//! Decides whether a GPU computes products of matrices, and from which size on.
 //!
 //! The device is found and measured before a run is planned: its driver takes memory of the
 //! process, which planning then counts. Nothing else of the plan depends on it, nor do results or

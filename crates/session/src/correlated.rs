@@ -1,4 +1,4 @@
-//! Triples and other correlated randomness: where a run gets it from.
+//! Sources of triples and other correlated randomness of a run.
 //!
 //! [`MeteredRandomness`] is any of it, from whatever source: it measures how much is drawn
 //! and how long that takes. `shares` and `authenticated` know the two sorts, `files` the files.

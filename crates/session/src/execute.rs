@@ -1,4 +1,4 @@
-//! Runs a planned program: memory, driver, and what came out of it.
+//! Runs a planned program: memory, driver, results.
 
 use std::path::Path;
 use std::sync::mpsc::Sender;

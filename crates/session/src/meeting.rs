@@ -1,4 +1,4 @@
-//! Who takes part in a run, and the connections between them.
+//! The parties of a run, and the connections between them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

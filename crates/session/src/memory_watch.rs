@@ -1,4 +1,4 @@
-//! The watch over the memory limit: a process that passes it ends its run at once.
+//! The watch over the memory limit: a process that exceeds it ends its run at once.
 //!
 //! The limit applies to the resident set as the system counts it (`VmRSS`, at its peak `VmHWM`): heap,
 //! stacks, frames, and the pages of the executable and its libraries that were touched.

@@ -1,4 +1,4 @@
-//! [`Registry`]: the programs that can be run by name.
+//! [`Registry`]: the programs that users can run by name.
 
 use std::path::Path;
 

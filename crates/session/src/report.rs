@@ -1,4 +1,4 @@
-//! `run.json`: what a run was predicted to cost and what it cost, side by side.
+//! `run.json`: predicted and measured costs of a run, side by side.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A program with its sizes, for the commands that look at it without running it.
+//! A program with its sizes, for commands that do not run it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Slices: what the instructions in flight hold together, and so what one round opens.
+//! Slices: limits on what instructions in flight hold, and so on what one round opens.
 //!
 //! On authenticated shares a product of matrices of any size is one round, if memory holds it. Each
 //! round costs a round trip; what a round holds was touched by none before, which costs page faults

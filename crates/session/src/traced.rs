@@ -1,4 +1,4 @@
-//! Traced programs: their files, and what the session knows of them before they are planned.
+//! Traced programs: their files, and facts about them before planning.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The answer of a run against the plaintext one; it takes the inputs of all parties.
+//! Comparison of a run's answer with the plaintext one; it needs the inputs of all parties.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! [`Error`]: why a table cannot be read or written.
+//! [`Error`]: errors of reading and writing tables.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`Input`]: a table whose rows are counted, and the values of it that a program wants.
+//! [`Input`]: a table whose rows are counted, and the values that a program needs from it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

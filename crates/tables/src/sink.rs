@@ -1,4 +1,4 @@
-//! [`TableSink`]: where results go, in whatever form their receiver wants.
+//! [`TableSink`]: destination of a result, in any format.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! [`TableSource`]: a table that an owner brings, in whatever form it has.
+//! [`TableSource`]: a table of an owner, in any format.
 
 use crate::cell::Cell;
 use crate::content::ContentHash;

@@ -1,4 +1,4 @@
-//! Places that a secret chooses: reads and writes look at all that it can mean.
+//! Accesses at secret indices: reads and writes scan all places that the address may mean.
 //!
 //! A read at a secret index is a tree of choices between all elements that the index can mean, by
 //! the bits of the index: `n - 1` choices. A write chooses between the old and the new value at

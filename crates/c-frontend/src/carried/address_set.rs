@@ -1,5 +1,5 @@
-//! Addresses that differ between paths and iterations of the run time: one of a few that are known
-//! when the program is planned, and carried as its number among them.
+//! Addresses that differ between paths and iterations at run time: one of a few that are known when
+//! the program is planned, carried as its number among them.
 //!
 //! Where it is taken up again it is an address that is chosen (`evaluate/addresses.rs`), by whether
 //! the number is this one. LLVM makes such addresses itself: of `for (...) a = *p` the one that is

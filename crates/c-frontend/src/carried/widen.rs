@@ -1,4 +1,4 @@
-//! Finds by trying which values a loop must carry from iteration to iteration.
+//! Finds, by repeated tries, the values that a loop must carry from iteration to iteration.
 
 use crate::access::MemoryModel;
 use crate::carried::flow::PathEnd;

@@ -1,4 +1,4 @@
-//! A loop that may run in lanes, and what becomes of its values from one iteration to the next.
+//! A loop that may run in lanes, and the values that it carries from one iteration to the next.
 
 use crate::ir::{Binary, Compare, Operand};
 

@@ -1,4 +1,4 @@
-//! Which prefix network computes carries with the fewest ANDs at a given depth.
+//! Finds the prefix network that computes carries with the fewest ANDs at a given depth.
 //!
 //! Dynamic programming over two ways to build a network (Ladner, Fischer, "Parallel prefix
 //! computation", Journal of the ACM 27, 1980, figures 1 and 2): *split* solves two halves and

@@ -1,4 +1,4 @@
-//! `demo`: the whole system in a minute, for someone who has never seen it.
+//! `demo`: the whole system in a minute, for new users.
 
 mod mixed;
 

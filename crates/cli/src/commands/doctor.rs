@@ -1,4 +1,4 @@
-//! `doctor`: what this machine has, and whether a peer can be reached.
+//! `doctor`: reports the equipment of this machine, and whether a peer can be reached.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};

@@ -1,4 +1,4 @@
-//! `explain`: what a run will cost and reveal, before anybody runs it.
+//! `explain`: states what a run will cost and reveal, before it runs.
 
 mod comparison;
 mod description;

@@ -1,4 +1,4 @@
-//! `programs` and `data`: what can be run by name, and input for it.
+//! `programs` and `data`: lists built-in programs, and generates inputs for them.
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, Description, Encoding, Lane, Table};

@@ -1,4 +1,4 @@
-//! [`Kind`] and [`Batch`]: what is made, and what was made together.
+//! [`Kind`] and [`Batch`]: kinds of correlated randomness, and values that were made together.
 
 use phineus_crypto::field::Field;
 use zerocopy::IntoBytes;

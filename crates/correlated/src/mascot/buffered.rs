@@ -1,4 +1,4 @@
-//! Where authenticated correlated randomness comes from, and how it is handed out in any pieces.
+//! Sources of authenticated correlated randomness, and drawing from them in any amounts.
 //!
 //! Stored correlated randomness carries this party's share of the key. It was checked before it was
 //! written, batch by batch, and a file may be used only if all parties have theirs: so no check of

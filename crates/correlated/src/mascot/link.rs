@@ -1,4 +1,4 @@
-//! [`Link`]: all that is needed with one peer: OTs and products with keys, in both directions.
+//! [`Link`]: state for one peer: OTs and products with keys, in both directions.
 //!
 //! Source, cost and what is not protected: those of `ot` and `cope`. Each direction has a session
 //! of its own, which follows from the common one and the numbers of its sender and receiver.

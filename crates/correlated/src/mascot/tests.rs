@@ -1,5 +1,5 @@
-//! All parties in one process: everything opens to what it must, costs what is stated, and a party
-//! that lies is caught.
+//! All parties in one process: every opening is correct, costs are as stated, and a deviating party
+//! is caught.
 
 mod cheating;
 mod drawing;

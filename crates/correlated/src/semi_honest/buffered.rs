@@ -1,4 +1,4 @@
-//! Where this correlated randomness comes from besides a thread: made before, or stored.
+//! Sources of this correlated randomness besides a thread: made before the run, or stored.
 
 use std::path::Path;
 

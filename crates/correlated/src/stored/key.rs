@@ -1,4 +1,4 @@
-//! [`StoredKey`]: what stored correlated randomness is encrypted under.
+//! [`StoredKey`]: the key that encrypts stored correlated randomness.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};

@@ -1,4 +1,4 @@
-//! [`JointGates`]: what is linear in half gates that several parties garble together.
+//! [`JointGates`]: the linear part of half gates that several parties garble together.
 //!
 //! Source: the formulas of `docs/protocols/bmr.md`, after Ben-Efraim, Lindell, Omri, CCS 2016, and
 //! Zahur, Rosulek, Evans, EUROCRYPT 2015; the hashes are [`crate::CrHash::add_gates`] and

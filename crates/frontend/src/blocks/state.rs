@@ -1,4 +1,4 @@
-//! [`State`]: what goes from iteration to iteration of a loop.
+//! [`State`]: values that a loop passes from iteration to iteration.
 
 use crate::element::Element;
 use crate::fixed::Fixed;

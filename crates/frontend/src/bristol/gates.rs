@@ -1,4 +1,4 @@
-//! Reading a circuit file: its header, then gate by gate, with all that can be wrong with it.
+//! Reads a circuit file: its header, then gate by gate; reports all faults.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

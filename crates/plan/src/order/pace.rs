@@ -1,4 +1,4 @@
-//! [`Pace`]: what has time is spread over the rounds of what has none.
+//! [`Pace`]: spreads instructions with slack over the rounds of those without.
 //!
 //! A wide part beside a deep one could all be issued in the first round. Then its correlated
 //! randomness must be there in the first round, the deep part waits meanwhile, and later rounds

@@ -1,4 +1,4 @@
-//! [`Rows`]: what circuits on wires of several keys run on.
+//! [`Rows`]: memory for circuits on wires of several keys.
 //!
 //! A slot of a template is a row: for each plane (a party's keys) one block per lane. The garbling
 //! pass has one plane, the evaluation one for each party. The first party's own plane takes

@@ -1,4 +1,4 @@
-//! [`Openings`]: what all parties tell each other in one round.
+//! [`Openings`]: messages of all parties in one round.
 //!
 //! A round's message to a peer is: the shares of the bits that are opened, packed, the last byte
 //! filled up; the shares of the ring elements that are opened, 1, 2, 4 or 8 bytes each; the own

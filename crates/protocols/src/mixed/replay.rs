@@ -1,4 +1,5 @@
-//! [`Replay`]: what a run opens and uses, without values: the same steps as [`super::MixedDriver`].
+//! [`Replay`]: openings and correlated randomness of a run, without values: the same steps as
+//! [`super::MixedDriver`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;

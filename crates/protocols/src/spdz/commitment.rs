@@ -1,4 +1,5 @@
-//! Commitments, with which parties tell at the same time what each must not fit to the others'.
+//! Commitments: parties reveal values together, so that none can choose its own after it has seen
+//! the others'.
 //!
 //! A commitment is SHA-256 of a domain, the session, who commits, how many times it did before, the
 //! message, and 128 random bits; in the random oracle model it hides (2^-128 per guess) and binds.

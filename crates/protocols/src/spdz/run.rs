@@ -1,4 +1,4 @@
-//! [`Run`]: a script at work on one instruction's rows, level after level.
+//! [`Run`]: execution of a script on one instruction's rows, level by level.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! [`Script`]: what an operation does to authenticated shares, written down once, level by level.
+//! [`Script`]: an operation on authenticated shares, recorded once, level by level.
 //!
 //! A script computes on *rows*: one element for each lane. Between two levels lies one round, in
 //! which all products and openings of the level are done together. The same script says what an

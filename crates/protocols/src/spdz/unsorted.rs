@@ -1,4 +1,4 @@
-//! Owners that lie about the order of their rows.
+//! Owners whose rows are not in the order that they claim.
 //!
 //! An owner could bring rows that are not sorted, or a key too often, and nobody noticed: the program then
 //! computed another function, which could reveal bits of other tables to that owner.

@@ -1,4 +1,4 @@
-//! [`Fault`]: what is wrong, and its [`Place`].
+//! [`Fault`]: a fault and its [`Place`].
 
 use std::fmt;
 

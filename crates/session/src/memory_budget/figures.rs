@@ -1,4 +1,4 @@
-//! [`Figures`]: what of a plan memory depends on.
+//! [`Figures`]: figures of a plan that memory depends on.
 
 use phineus_bytecode::PlanDescription;
 use phineus_correlated::demand::BatchScale;

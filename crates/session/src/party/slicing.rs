@@ -1,4 +1,4 @@
-//! Which slice the parties agree on: what a round of openings may hold (`slices.rs`).
+//! Agreement on the slice: the limit on what a round opens (`slices.rs`).
 
 use phineus_bytecode::Kind;
 

@@ -1,4 +1,4 @@
-//! [`ProtocolChoice`]: a protocol, or the fastest one.
+//! [`ProtocolChoice`]: a protocol, or the one with the least predicted time.
 
 use super::{Adversary, Protocol, list};
 use crate::choices::Choice;

@@ -1,4 +1,4 @@
-//! Parties that lie: whatever they change is caught or changes nothing.
+//! Deviating parties: every change is caught or has no effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

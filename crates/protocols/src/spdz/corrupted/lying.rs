@@ -1,4 +1,4 @@
-//! [`Lying`]: a channel on which one message of a corrupted party is not what it should be.
+//! [`Lying`]: a channel that changes one message of a corrupted party.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! [`Activity`]: what a party is doing, for those who measure time. Protocol code has no clock.
+//! [`Activity`]: activity of a party, for callers that measure time. Protocol code has no clock.
 
 /// Activities of a party in the online phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
