@@ -32,7 +32,7 @@ struct Piece {
     columns: Range<usize>,
 }
 
-/// What the pieces of a load have in common: results, columns, tuples, vectors of each term.
+/// Parameters that all pieces of a load share: results, columns, tuples, vectors of each term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Form<const TERMS: usize> {
     out_len: usize,
@@ -89,7 +89,7 @@ impl<const TERMS: usize> Form<TERMS> {
 pub struct Gpu {
     device: Device,
     lanes: [Lane; LANES],
-    /// What each lane works on.
+    /// Pieces in progress, by lane.
     under_way: [Vec<Piece>; LANES],
     waiting: VecDeque<Piece>,
     failure: Option<Error>,
@@ -156,7 +156,7 @@ impl Gpu {
         result
     }
 
-    /// Cuts products into pieces that fit; what has no room even in parts is made here.
+    /// Cuts products into pieces that fit; what has no space even in parts is made here.
     fn cut<E: Element, const TERMS: usize>(&mut self, products: &mut [Product<'_, E, TERMS>]) {
         self.waiting.clear();
         for product in 0..products.len() {
@@ -291,7 +291,7 @@ impl Gpu {
         self.lanes[lane].fetch(count * form.out_len * size_of::<E>())
     }
 
-    /// Columns of one part of the grid: more parts where rows are few, if planes have room.
+    /// Columns of one part of the grid: more parts where rows are few, if planes have space.
     fn part_columns<E: Element, const TERMS: usize>(
         &self,
         form: &Form<TERMS>,

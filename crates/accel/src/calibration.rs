@@ -1,4 +1,4 @@
-//! [`Calibration`]: from which size on a device is faster than the processor, as measured.
+//! [`Calibration`]: measures the size from which on a device is faster than the processor.
 //!
 //! Both make the same batches the same way as in a run, copies and buffers included: products of
 //! matrices of 128 rows and one column of shares, of which a private linear layer is made and for
@@ -27,16 +27,16 @@ const REPETITIONS: usize = 7;
 /// Products of elements for an entry of a shared matrix: entry and mask times value and MAC.
 const WORK_PER_ENTRY: usize = 4;
 
-/// What was measured with elements of one field.
+/// Measurements with elements of one field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Products of elements from which on a batch is faster on the device; `None` if none is.
     pub work_min: Option<usize>,
     /// Entries of shared matrices per second there, copies included.
     pub device_entries_per_s: f64,
-    /// The same on the processor.
+    /// The rate on the processor.
     pub processor_entries_per_s: f64,
-    /// What a batch takes there besides.
+    /// Fixed time of a batch on the device, besides its entries.
     pub begin: Duration,
 }
 

@@ -34,8 +34,10 @@ const BLOCK_THREADS: u32 = 256;
 const COLUMNS_MAX: usize = 1 << 28;
 const _: () = assert!(BUFFER_BYTES / 4 <= COLUMNS_MAX, "no buffer holds more columns");
 
-/// What the driver is asked for. `cudarc` ends the program over one that a library lacks, so they
-/// are looked for before: a stub or a very old driver is a device less and no fault.
+/// Functions of the driver that are used. `cudarc` ends the program on a call of one that the
+/// library lacks, so they are looked up first: with a stub or a very old driver there is no device,
+/// which is not an error. `cudarc` ends the program over one that a library lacks, so they are
+/// looked for before: a stub or a very old driver is a device less and no fault.
 const FUNCTIONS: [&str; 35] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
@@ -84,7 +86,7 @@ pub enum Error {
     /// A driver library that lacks something.
     #[error("the CUDA driver lacks {function}")]
     OldDriver {
-        /// What it lacks.
+        /// The missing function.
         function: &'static str,
     },
     /// A driver, and nothing that it drives.
@@ -93,7 +95,7 @@ pub enum Error {
     /// The driver refuses.
     #[error("the CUDA device failed when {during}: {code}")]
     Failed {
-        /// What was asked for.
+        /// The call that failed.
         during: &'static str,
         /// The driver's name of the fault.
         code: String,
@@ -192,7 +194,7 @@ impl Device {
         })
     }
 
-    /// What the vendor calls it.
+    /// The vendor's name of the device.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -202,7 +204,7 @@ impl Device {
         self.total_bytes
     }
 
-    /// What of it was free when it was opened.
+    /// Device memory that was free when the device was opened.
     pub fn free_bytes(&self) -> usize {
         self.free_bytes
     }

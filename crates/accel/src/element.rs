@@ -1,4 +1,4 @@
-//! [`Element`]: what matrices on a device are made of.
+//! [`Element`]: types of matrix elements on a device.
 
 use phineus_crypto::field::{F32, F61, Field, OnCpu, Term};
 use phineus_crypto::{Simd, ring};

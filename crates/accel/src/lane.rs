@@ -1,4 +1,4 @@
-//! [`Lane`]: a stream of a device, with buffers there and here.
+//! [`Lane`]: a stream of a device, with buffers on the device and in the process.
 //!
 //! What goes there is copied into memory that the driver may not move, and crosses the bus from
 //! there while the processor does something else; and so back. Invariants: a buffer here is touched
@@ -58,12 +58,12 @@ impl Lane {
         asked("computing", self.stream.synchronize())
     }
 
-    /// What goes to the device next; nothing may be under way.
+    /// Buffer to fill for the next upload; no transfer may be in progress.
     pub(crate) fn upload_mut(&mut self) -> Result<&mut [u8], Error> {
         asked("filling a buffer", self.upload.as_mut_slice())
     }
 
-    /// What came back; nothing may be under way.
+    /// Bytes of the last download; no transfer may be in progress.
     pub(crate) fn downloaded(&self) -> Result<&[u8], Error> {
         asked("emptying a buffer", self.download.as_slice())
     }

@@ -1,4 +1,4 @@
-//! Products of matrices on a CUDA device, where there is one and where it pays.
+//! Products of matrices on a CUDA device, if there is one and it is faster.
 //!
 //! | module | what it is |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! [`OnGpu`]: products on a device, where that is faster, for the protocols.
+//! [`OnGpu`]: products on a device, if that is faster, for the protocols.
 
 use phineus_crypto::field::{Field, MatrixProducts, Product};
 

@@ -1,4 +1,4 @@
-//! [`CostModel`]: what the planner needs to know about a protocol.
+//! [`CostModel`]: costs of a protocol's operations, for the planner.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::description::Description;
 use crate::instruction::Instruction;
 use crate::settings::Settings;
 
-/// What the operations of a protocol cost.
+/// Costs of the operations of a protocol.
 ///
 /// The planner knows no protocol; the protocol's crate implements this.
 pub trait CostModel {
@@ -26,7 +26,8 @@ pub trait CostModel {
     /// The exact totals, by name: `and_gates`, `sent_bytes_0`, and so on.
     fn totals(&self, description: &Description) -> BTreeMap<String, u64>;
 
-    /// What a run must follow; nothing if the protocol has no choices.
+    /// Settings of the plan that a run must follow (`PlanDescription::settings`); empty if the
+    /// protocol has none.
     fn settings(&self) -> Settings {
         Settings::default()
     }

@@ -1,4 +1,4 @@
-//! [`Description`]: what a program file says about itself besides its instructions.
+//! [`Description`]: everything in a program file besides its instructions.
 
 use std::collections::BTreeMap;
 
@@ -36,10 +36,10 @@ pub struct Description {
     /// ascending.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub opened: Shared<u32>,
-    /// What is carried from one block to others.
+    /// Values carried from one block to others.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub slots: Shared<Slot>,
-    /// What the planner adds.
+    /// Figures of the plan; set by the planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanDescription>,
     /// Set for one of several blocks. The file of such a block has only the plan:
@@ -70,7 +70,7 @@ pub struct InputPort {
     pub party: u16,
     /// How many rows.
     pub rows: u64,
-    /// What a row is.
+    /// Columns of a row.
     pub columns: Vec<Column>,
     /// How the owner arranges the rows before they come in.
     #[serde(default)]
@@ -87,7 +87,7 @@ pub struct OutputPort {
     pub parties: Vec<u16>,
     /// How many rows.
     pub rows: u64,
-    /// What a row is.
+    /// Columns of a row.
     pub columns: Vec<Column>,
     /// The input whose rows these are about, if they are about rows of an input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,7 +209,7 @@ impl PortOrder {
     }
 }
 
-/// What a planned program promises.
+/// Figures and settings of a planned program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanDescription {
@@ -246,7 +246,7 @@ pub struct PlanDescription {
     /// The most that tables of the planner took while this was planned.
     #[serde(default)]
     pub planner_bytes: u64,
-    /// What a run must follow, as the protocol states it.
+    /// Settings that a run must follow, as the protocol defines them.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub settings: Settings,
     /// Exact amounts that the protocol states, by name.
@@ -414,7 +414,7 @@ impl Description {
         faults
     }
 
-    /// What is wrong with what blocks open and carry.
+    /// Faults in the opened ports and carried slots.
     fn carrying_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let fits = |port: &OutputPort| {

@@ -1,4 +1,4 @@
-//! What can be wrong with a program.
+//! Errors in a program.
 
 /// Why a program file cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum Error {
     Damaged {
         /// The frame, counted from 0.
         frame: usize,
-        /// What was found.
+        /// The fault.
         what: &'static str,
     },
     /// The description is not valid.

@@ -7,7 +7,7 @@
 //! inputs and is never entered again.
 //!
 //! Invariants, which [`Flow::faults`] and `verify_blocks` check: all registers, blocks and ports
-//! exist; a carried value is loaded only where every way from the start has stored it.
+//! exist; a carried value is loaded only where every path from the start has stored it.
 //!
 //! Public by nature: which blocks run, how often, and all registers.
 
@@ -33,14 +33,14 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlockEnd {
-    /// What is done on registers, in order.
+    /// Operations on registers, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// What runs then.
+    /// The block that runs next.
     pub next: Next,
 }
 
-/// What is done on registers at the end of a block.
+/// One operation on registers at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Step {
@@ -62,7 +62,7 @@ pub enum Step {
     Compute {
         /// Where it goes.
         register: u32,
-        /// What is computed.
+        /// The operation.
         op: RegisterOp,
         /// The first operand.
         a: u32,
@@ -78,7 +78,7 @@ pub enum Step {
     },
 }
 
-/// What runs after a block.
+/// Successor of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Next {
@@ -91,7 +91,7 @@ pub enum Next {
     },
     /// One of two blocks.
     Branch {
-        /// What decides.
+        /// The register that decides.
         register: u32,
         /// The block if the register is not 0.
         nonzero: u32,
@@ -114,7 +114,7 @@ impl Next {
 
 macro_rules! register_ops {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal $meaning:expr;)+) => {
-        /// What registers are computed with, modulo 2^64.
+        /// Operations on registers, modulo 2^64.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum RegisterOp { $($(#[doc = $doc])+ #[serde(rename = $name)] $variant,)+ }
 
@@ -127,7 +127,7 @@ macro_rules! register_ops {
                 match self { $(RegisterOp::$variant => $name,)+ }
             }
 
-            /// What it means.
+            /// Description of the operation.
             pub const fn doc(self) -> &'static str {
                 match self { $(RegisterOp::$variant => concat!($($doc),+),)+ }
             }
@@ -170,7 +170,7 @@ register_ops! {
     SignedLe = "sle" |a, b| u64::from(a as i64 <= b as i64);
 }
 
-/// What a block opened and what it publishes, for those who run it.
+/// Interface to the values that a block opened and publishes, for those who run it.
 pub trait Openings {
     /// Why something is not known, or cannot be published.
     type Error;
@@ -178,7 +178,7 @@ pub trait Openings {
     /// The value that the block opened as output port `port`.
     ///
     /// # Errors
-    /// If it is not to be had.
+    /// If it is not available.
     fn opened(&self, port: u32) -> Result<Lane, Self::Error>;
 
     /// Makes `value` the carried value `slot`, in every lane.
@@ -192,7 +192,7 @@ impl Flow {
     /// Does the steps at the end of `block`; gives the block that runs next, if one does.
     ///
     /// # Errors
-    /// If what was opened is not to be had, or something cannot be published.
+    /// If what was opened is not available, or something cannot be published.
     ///
     /// # Panics
     /// If the flow has faults.

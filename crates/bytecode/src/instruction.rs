@@ -33,7 +33,7 @@ impl Sharing {
         Sharing::ALL.get(usize::try_from(code).ok()?).copied()
     }
 
-    /// What follows a type in the text form.
+    /// Suffix of a type in the text form.
     pub const fn suffix(self) -> &'static str {
         match self {
             Sharing::Any => "",
@@ -44,7 +44,7 @@ impl Sharing {
     }
 }
 
-/// What the lanes of a value are.
+/// Type of the lanes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ElementType {
@@ -75,7 +75,7 @@ impl ElementType {
         ElementType::Bits { width, signed, sharing: Sharing::Any }
     }
 
-    /// The same integer, held in another way.
+    /// Returns this type in another sharing.
     #[must_use]
     pub const fn shared(self, sharing: Sharing) -> ElementType {
         match self {
@@ -264,7 +264,7 @@ impl Instruction {
         instruction
     }
 
-    /// The same instruction, this part of it.
+    /// Returns the given part of this instruction.
     #[must_use]
     pub const fn part(mut self, phase: Phase) -> Instruction {
         self.phase = phase;

@@ -1,8 +1,8 @@
-//! [`RoundModel`]: what the planner needs to know about a protocol whose parties answer each other.
+//! [`RoundModel`]: rounds of a protocol's operations, for the planner.
 
 use crate::instruction::Instruction;
 
-/// What one instruction asks of the network and of memory before it is done.
+/// Rounds, bytes and memory that one instruction takes before it is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interaction {
     /// Rounds from its issue to its finish; 0: it is done at once.

@@ -1,4 +1,4 @@
-//! [`Layout`]: how much memory a value takes.
+//! [`Layout`]: memory that a value takes.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -46,7 +46,7 @@ pub enum Domain {
 /// Size of a value by its shape: `width` bits in each of `lanes` lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValueSize {
-    /// The same number of units for each wire.
+    /// A fixed number of units for each wire.
     Wires {
         /// Units for a wire.
         units: u16,
@@ -75,7 +75,7 @@ pub enum ValueSize {
         /// Copies of each element.
         copies: u16,
     },
-    /// The same for values of every shape.
+    /// A fixed number of units, whatever the shape of the value.
     Fixed {
         /// Units for a value.
         units: u32,

@@ -1,4 +1,4 @@
-//! What each operation computes, in plain integers: the reference that every protocol is held to.
+//! Meaning of each operation in plain integers: the reference for every protocol.
 //!
 //! A value in the clear is one [`Lane`] per lane, each reduced modulo 2^width. Signed integers are
 //! in two's complement. These functions expect an instruction that the verifier accepts.

@@ -107,7 +107,7 @@ pub struct OpInfo {
     pub op: Op,
     /// Its name in the text form.
     pub name: &'static str,
-    /// What it does, in words.
+    /// Description in words.
     pub doc: &'static str,
     /// Shapes of the operands.
     pub operands: &'static [Role],
@@ -115,9 +115,9 @@ pub struct OpInfo {
     pub results: &'static [Role],
     /// Public parameters.
     pub immediates: &'static [Immediate],
-    /// What else must hold; the message says what, not where.
+    /// Further constraint; the message says what is wrong, not where.
     pub rule: fn(&Instruction) -> Result<(), &'static str>,
-    /// What it computes; `None` for input, output and directives.
+    /// Function that computes it; `None` for input, output and directives.
     pub meaning: Option<Meaning>,
 }
 
@@ -264,8 +264,8 @@ ops! {
     /// The same integers in this element type's sharing, from the sharing with the code `from`.
     Convert = 84 "convert" (SharedAs(0)) -> (Same) [imm("from")] convertible, Some(meaning::convert);
 
-    /// The same integer, held as itself and not as another that is equal modulo 2^w: what protocols
-    /// over a field do before they look at its size.
+    /// Reduces the element that holds the integer into the range of its type, as protocols over a
+    /// field need before they look at its size. The integer modulo 2^w stays the same.
     Reduce = 85 "reduce" (Same) -> (Same) [] any, Some(meaning::reduce);
 
     /// The `n` lanes from lane `start` of an operand of `from_lanes`.
@@ -354,19 +354,20 @@ impl Op {
         OPS.iter().find(|info| info.name == name).map(|info| info.op)
     }
 
-    /// Whether it brings a value from one block to another; no protocol has a part in that.
+    /// Returns whether it carries a value from one block to another; protocols take no part in
+    /// that.
     #[inline]
     pub fn is_carrying(self) -> bool {
         matches!(self, Op::Load | Op::Store)
     }
 
-    /// Whether it brings a value into the program, from a party or from another block.
+    /// Returns whether it brings a value into the program, from a party or from another block.
     #[inline]
     pub fn brings_in(self) -> bool {
         matches!(self, Op::Input | Op::Load)
     }
 
-    /// Whether it gives a value out of the program, to parties or to other blocks.
+    /// Returns whether it takes a value out of the program, to parties or to other blocks.
     #[inline]
     pub fn gives_out(self) -> bool {
         matches!(self, Op::Output | Op::Store)
@@ -408,7 +409,7 @@ impl Op {
         self as u8 >= Op::IssueSwapIn as u8
     }
 
-    /// Whether it computes on arithmetic shares; the others need a conversion before.
+    /// Returns whether it computes on arithmetic shares; the others need a conversion first.
     pub fn is_arithmetic(self) -> bool {
         matches!(
             self,
@@ -429,7 +430,7 @@ impl Op {
 }
 
 impl Op {
-    /// Whether it computes on integers in a field, besides those on arithmetic shares.
+    /// Returns whether it computes on integers in a field, besides those on arithmetic shares.
     pub fn is_arithmetic_in_field(self) -> bool {
         matches!(
             self,
@@ -574,7 +575,7 @@ mod tests {
         assert_eq!(Op::from_code(0), None);
     }
 
-    /// What planning holds has room for no more (`near.rs`).
+    /// The list of held movements in `near.rs` has space for no larger ones.
     #[test]
     fn movements_are_small() {
         for info in OPS.iter().filter(|info| info.op.is_movement()) {

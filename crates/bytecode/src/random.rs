@@ -27,7 +27,7 @@ use crate::ops::{OPS, Op};
 use crate::table::Table;
 use maker::Maker;
 
-/// What a random program may contain.
+/// Bounds on a random program.
 #[derive(Clone, Debug)]
 pub struct RandomOptions {
     /// Instructions before the last outputs; with those the program is a little longer.

@@ -1,4 +1,4 @@
-//! [`Settings`]: what a run of a plan must obey, as the protocol states it.
+//! [`Settings`]: settings of a plan that a run must follow, as the protocol states them.
 
 use std::collections::BTreeMap;
 

@@ -36,9 +36,9 @@ pub struct StepDigit {
     pub width: u16,
     /// Whether the keys must differ.
     pub is_strict: bool,
-    /// Whether it is the first digit of a step, from the least significant on.
+    /// True for the least significant digit of a step.
     pub is_lowest: bool,
-    /// Whether it is the last one.
+    /// True for the most significant digit of a step.
     pub is_highest: bool,
 }
 
@@ -155,7 +155,8 @@ mod tests {
         InputPort { name: "x".to_owned(), party: 0, rows, columns: columns.collect(), order }
     }
 
-    /// What the relations of the lowering say of steps that are brought: whether all of them are zero.
+    /// Evaluates the relations of the lowering on the steps of a table; returns whether all are
+    /// zero.
     fn holds(port: &InputPort, table: &Table) -> bool {
         let digits = port.step_digits();
         (0..digits.len()).all(|k| {

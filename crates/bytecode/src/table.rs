@@ -1,4 +1,4 @@
-//! [`Table`]: values in the clear, by column; what goes into and comes out of a computation.
+//! [`Table`]: values in the clear, by column: inputs and outputs of a computation.
 
 use zeroize::Zeroizing;
 
@@ -59,7 +59,7 @@ impl Table {
         self.row_count += 1;
     }
 
-    /// The same with zeros in all columns of the rows in which column `found` is zero.
+    /// Returns the table with zeros in all columns of the rows in which column `found` is zero.
     ///
     /// # Panics
     /// If there is no such column.

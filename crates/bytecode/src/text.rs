@@ -44,7 +44,7 @@ pub struct Fault {
     pub line: u64,
     /// The column, counted from 1 in characters.
     pub column: u64,
-    /// What is wrong, and what to write instead.
+    /// Description of the fault and its remedy.
     pub what: String,
 }
 
@@ -103,7 +103,7 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// What stands before the number of a value or an address.
+/// Prefix of the number of a value or an address.
 fn place_mark(kind: Kind) -> char {
     match kind {
         Kind::Program => '%',
@@ -111,7 +111,7 @@ fn place_mark(kind: Kind) -> char {
     }
 }
 
-/// What stands before an operation of which this is a part.
+/// Prefix of an operation for its issue or finish.
 fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Whole => "",

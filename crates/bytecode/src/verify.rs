@@ -1,4 +1,4 @@
-//! The verifier: reports everything that is wrong with a program, each fault with its place.
+//! The verifier: reports all faults of a program, each with its place.
 //!
 //! Every program:
 //! 1. `T x n` of an instruction and all its operands and results are valid shapes: 1 to 256 bits,
@@ -55,7 +55,7 @@ const SHAPES_MAX: u64 = 1 << 24;
 pub struct Violation {
     /// The instruction's number, counted from 0, and its text; `None` if it is about the whole.
     pub place: Option<(u64, String)>,
-    /// What is wrong, and what it should be.
+    /// Description of the fault, with what is expected.
     pub what: String,
 }
 
@@ -138,7 +138,7 @@ fn verify_with<R: Read + Seek>(
     Ok(violations)
 }
 
-/// What a block may do that others may not.
+/// Permissions that depend on a block's position in its program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockPlace {
     /// Nothing runs before it.
@@ -184,7 +184,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The same checker for a block of a larger program.
+    /// Returns the checker for a block of a larger program.
     pub(crate) fn of_block(self, place: BlockPlace) -> Checker<'a> {
         Checker { place: Some(place), ..self }
     }

@@ -1,4 +1,4 @@
-//! [`Diagnostic`]: what is wrong with a C program, as compilers say it.
+//! [`Diagnostic`]: an error, warning or note about a C program.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -21,9 +21,9 @@ pub struct Diagnostic {
     pub is_error: bool,
     /// Where.
     pub spot: Spot,
-    /// What.
+    /// The message.
     pub message: String,
-    /// What to write instead, or what it costs.
+    /// Remedy, or a note about costs.
     pub remedy: String,
 }
 

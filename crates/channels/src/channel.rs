@@ -35,8 +35,8 @@ pub trait Channel: Send {
     /// Payload bytes sent and received so far, framing and encryption not counted.
     fn traffic(&self) -> Traffic;
 
-    /// What a party may send while its peer is sending and not receiving, without blocking for ever;
-    /// the same at both ends.
+    /// Bytes that a party may send without blocking for ever while its peer sends and does not
+    /// receive; the same at both ends.
     fn ahead_bytes(&self) -> usize {
         SEND_AHEAD_BYTES
     }
@@ -58,7 +58,7 @@ pub trait Channel: Send {
     }
 }
 
-/// Payload bytes that went each way.
+/// Payload bytes sent in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes sent to the peer.
@@ -70,8 +70,8 @@ pub struct Traffic {
 /// The longest slice that [`Channel::send_with`] and [`Channel::recv_with`] lend.
 pub const MAX_BORROW_BYTES: usize = 128 * 1024;
 
-/// What a party may send while its peer is sending and not receiving, without blocking for ever,
-/// if both ends have not agreed on less.
+/// Bytes that a party may send without blocking for ever while its peer sends and does not receive,
+/// unless both ends have agreed on less.
 pub const SEND_AHEAD_BYTES: usize = 1024 * 1024;
 
 /// The least that both ends may agree on: a slice that is sent, and one that the peer is behind.

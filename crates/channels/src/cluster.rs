@@ -1,4 +1,4 @@
-//! Who takes part and where they are: `cluster.toml`.
+//! The parties and their addresses: `cluster.toml`.
 //!
 //! ```toml
 //! [[party]]
@@ -44,7 +44,7 @@ pub struct ClusterConfig {
     computing: Option<Vec<String>>,
 }
 
-/// What carries the messages.
+/// Transport that carries the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
     /// One TCP connection for each stream between two parties.
@@ -160,7 +160,7 @@ impl Address {
 pub struct ClusterError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it; at least one.
+    /// Faults of the file; at least one.
     pub faults: Vec<ClusterFault>,
 }
 
@@ -169,7 +169,7 @@ pub struct ClusterError {
 pub struct ClusterFault {
     /// The line, counted from 1; `None` if it concerns the whole file.
     pub line: Option<usize>,
-    /// What is wrong, and what to do.
+    /// Description of the fault and its remedy.
     pub problem: String,
 }
 
@@ -319,7 +319,7 @@ impl ClusterConfig {
         ClusterConfig { parties, transport, computing: None }
     }
 
-    /// The same parties over another transport.
+    /// Returns the cluster with another transport.
     pub fn with_transport(self, transport: Transport) -> Self {
         ClusterConfig { transport, ..self }
     }
@@ -331,7 +331,7 @@ impl ClusterConfig {
         ClusterConfig { parties, transport: self.transport, computing: None }
     }
 
-    /// The same parties with `clients` behind the others.
+    /// Returns the cluster with `clients` added after all other parties.
     pub fn with_last(mut self, clients: &[&str]) -> Self {
         self.parties.sort_by_key(|party| clients.contains(&party.name.as_str()));
         self
@@ -342,7 +342,7 @@ impl ClusterConfig {
         self.computing.as_deref()
     }
 
-    /// What carries the messages.
+    /// Transport that carries the messages.
     pub fn transport(&self) -> Transport {
         self.transport
     }
@@ -358,7 +358,7 @@ impl ClusterConfig {
     }
 }
 
-/// What is wrong with the names of those who compute, of these parties.
+/// Returns the fault in the list of computing parties, if it has one.
 fn computing_fault(names: &[String], known: &[&str]) -> Option<String> {
     let repeated = names.iter().enumerate().find(|(k, name)| names[..*k].contains(name));
     let unknown = names.iter().find(|name| !known.contains(&name.as_str()));

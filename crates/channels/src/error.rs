@@ -1,4 +1,4 @@
-//! What can go wrong between two parties, each as one sentence: what, where, what to do.
+//! Errors between two parties; each is one sentence with the fault, its place and its remedy.
 
 use std::net::SocketAddr;
 
@@ -30,7 +30,7 @@ pub enum ChannelError {
     PeerAborted {
         /// The peer's name.
         party: String,
-        /// What it said.
+        /// Reason that the peer stated.
         reason: AbortReason,
     },
     /// The peer stopped because it lost a third party, or found fault with it.
@@ -55,7 +55,7 @@ pub enum ChannelError {
     Misbehaved {
         /// The peer's name.
         party: String,
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
     },
     /// A control message of our own is too long.
@@ -69,9 +69,9 @@ pub enum ChannelError {
     /// The operating system refused something else.
     #[error("{during} failed: {detail}")]
     Io {
-        /// What was being done.
+        /// Operation that failed.
         during: String,
-        /// What the system says.
+        /// Error text of the system.
         detail: String,
     },
     /// The peer's TLS ended the connection.
@@ -167,7 +167,7 @@ pub enum ChannelError {
     OtherCount {
         /// The peer's name.
         party: String,
-        /// What is counted.
+        /// Name of the number that differs.
         what: &'static str,
         /// The peer's number.
         theirs: u16,
@@ -181,9 +181,9 @@ pub enum ChannelError {
     OtherPurpose {
         /// The peer's name.
         party: String,
-        /// What the peer was asked for.
+        /// Purpose of the peer.
         theirs: String,
-        /// What this party was asked for.
+        /// Purpose of this party.
         ours: String,
     },
     /// The parties speak in different manners.
@@ -274,7 +274,7 @@ pub enum ChannelError {
         me: String,
         /// Where it wanted to listen.
         address: String,
-        /// What the system says.
+        /// Error text of the system.
         detail: String,
     },
     /// A host name that nobody knows.
@@ -286,7 +286,7 @@ pub enum ChannelError {
         party: String,
         /// The host name.
         host: String,
-        /// What the system says.
+        /// Error text of the system.
         detail: String,
     },
     /// The peer could not be reached in time.

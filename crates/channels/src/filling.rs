@@ -1,4 +1,4 @@
-//! Where the payload of a received message comes from, and into which blocks it goes.
+//! The source of the payload of a received message, and the blocks that it fills.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The name of a public key that people can read to each other.
+//! Fingerprint of a public key, in a form that people can read to each other.
 //!
 //! `PH1-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX-XXXX`: the first 135 bits of the SHA-256 of the key's
 //! SubjectPublicKeyInfo as 27 characters of Crockford's base32, and one check character. Finding
@@ -27,7 +27,7 @@ const _: () = assert!(SYMBOLS <= 31);
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; SYMBOLS]);
 
-/// What is wrong with the text of a fingerprint.
+/// Faults in the text of a fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FingerprintError {

@@ -8,13 +8,13 @@
 //!      4      4  length    payload bytes after the header; the bounds depend on the kind
 //!      8      8  session   0 in a hello; after it, the same random number in both directions
 //!     16      2  stream    which of the streams between the two parties
-//!     18      6  sequence  messages of this session that went this way before, the hello apart
+//!     18      6  sequence  messages of this session sent earlier in this direction, without the hello
 //! ```
 //!
 //! | kind | name | payload | when |
 //! |---|---|---|---|
 //! | 1 | data | 1 to [`BLOCK_BYTES`] bytes of the stream | any time after the hello |
-//! | 2 | hello | see `hello.rs` | first message each way, exactly once |
+//! | 2 | hello | see `hello.rs` | first message in each direction, exactly once |
 //! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at one point of the stream |
 //! | 4 | keep-alive | none | when nothing was sent for 15 s |
 //! | 5 | abort | [`AbortReason`], the party at fault if known | last of a party that failed |
@@ -39,7 +39,7 @@ pub(crate) const SEQUENCE_END: u64 = 1 << 48;
 
 const MAGIC: [u8; 2] = *b"PH";
 
-/// What a message is for.
+/// Kinds of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -85,7 +85,7 @@ impl std::fmt::Display for Kind {
 /// A message header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What the message is for.
+    /// Kind of the message.
     pub kind: Kind,
     /// Payload bytes that follow.
     pub length: u32,
@@ -93,7 +93,7 @@ pub struct Header {
     pub session: u64,
     /// Which of the streams between the two parties.
     pub stream: u16,
-    /// Messages of the session that went this way before; below 2^48.
+    /// Messages of the session that were sent earlier in this direction; below 2^48.
     pub sequence: u64,
 }
 
@@ -190,7 +190,7 @@ impl std::fmt::Display for AbortReason {
     }
 }
 
-/// What is wrong with bytes that came from a peer.
+/// Faults in bytes that came from a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -228,7 +228,7 @@ pub enum Fault {
     Stream {
         /// The stream of this channel.
         expected: u16,
-        /// What the header says.
+        /// Value in the header.
         found: u16,
     },
     /// A message is missing, repeated, or too far ahead of one that is missing.
@@ -236,7 +236,7 @@ pub enum Fault {
     Sequence {
         /// Where the stream stands.
         expected: u64,
-        /// What the header says.
+        /// Value in the header.
         found: u64,
     },
     /// The content of an abort cannot be read.
@@ -245,9 +245,9 @@ pub enum Fault {
     /// The right kind of message at the wrong time.
     #[error("a message of kind {found} where one of kind {expected} belongs")]
     Order {
-        /// What belongs there.
+        /// Kind of message that is valid there.
         expected: Kind,
-        /// What came.
+        /// Kind of message that arrived.
         found: Kind,
     },
     /// The content of a hello cannot be read.
@@ -256,7 +256,7 @@ pub enum Fault {
     /// The TLS layer refused what came.
     #[error("bytes that TLS refuses ({detail})")]
     Tls {
-        /// What the TLS layer says.
+        /// Error text of the TLS layer.
         detail: String,
     },
 }

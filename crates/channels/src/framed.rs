@@ -6,9 +6,9 @@
 //! allocated per message (TLS sealing excepted: rustls allocates one buffer per 16 KiB record), and
 //! the whole channel stays within [`CHANNEL_MEMORY_BYTES`](crate::CHANNEL_MEMORY_BYTES).
 //!
-//! The life of a session: hello each way, then data and agreements, then bye each way. A party
-//! that fails sends one abort instead; a channel that is dropped without [`FramedChannel::close`]
-//! does the same.
+//! The life of a session: hello in each direction, then data and agreements, then bye in each
+//! direction. A party that fails sends one abort instead; a channel that is dropped without
+//! [`FramedChannel::close`] does the same.
 
 use std::io;
 use std::sync::atomic::Ordering;

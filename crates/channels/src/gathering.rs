@@ -1,4 +1,4 @@
-//! Who is there already, while a mesh is being made: shared by all that listen, dial and wait.
+//! State of connecting a mesh, shared by all threads that listen, dial and wait.
 
 mod too_late;
 
@@ -125,7 +125,8 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// The same by name; of unknown parties, what there is between parties that are no clients.
+    /// Number of streams with the party of this name; for unknown names, that between parties that
+    /// are not clients.
     pub(crate) fn streams_with(&self, name: &str) -> u16 {
         let party = self.settings.cluster.index_of(name);
         party.map_or(self.settings.streams, |party| self.streams_to(party))

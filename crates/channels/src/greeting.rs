@@ -1,4 +1,4 @@
-//! From a connection to a session: a hello each way.
+//! From a connection to a session: a hello in each direction.
 
 use std::time::Instant;
 

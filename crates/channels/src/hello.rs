@@ -1,4 +1,4 @@
-//! The first message each way: who speaks, in which version, to whom.
+//! The first message in each direction: who speaks, in which version, to whom.
 //!
 //! ```text
 //! offset  bytes  field (integers little-endian)
@@ -59,7 +59,7 @@ pub(crate) struct Hello {
     pub(crate) verdict: Verdict,
 }
 
-/// What the party that was dialled says to the one that dialled.
+/// Answer of a party that was dialled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Verdict {

@@ -1,4 +1,4 @@
-//! Who this party is: an Ed25519 key and a self-signed certificate around it, in two files.
+//! Identity of this party: an Ed25519 key and a self-signed certificate around it, in two files.
 //!
 //! The certificate carries the key through TLS and says nothing else: peers compare the key with
 //! the fingerprint they trust and look at no name, date or issuer.
@@ -24,7 +24,7 @@ pub struct Identity {
     fingerprint: Fingerprint,
 }
 
-/// What can go wrong with an identity, its files, or the list of trusted keys.
+/// Errors of identities, their files and the list of trusted keys.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdentityError {
@@ -33,7 +33,7 @@ pub enum IdentityError {
     Name {
         /// The name in question.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         problem: &'static str,
     },
     /// There is one already, and it is not overwritten.
@@ -91,13 +91,13 @@ pub enum IdentityError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
     },
     /// The key could not be made.
     #[error("no key could be made: {detail}")]
     Generation {
-        /// What the library says.
+        /// Error text of the library.
         detail: String,
     },
     /// Another key is trusted under this name.
@@ -120,7 +120,7 @@ pub enum IdentityError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error text of the system.
         detail: String,
     },
 }
@@ -247,7 +247,7 @@ impl Identity {
         &self.name
     }
 
-    /// What peers have to trust.
+    /// Fingerprint that peers have to trust.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }

@@ -18,7 +18,7 @@ pub const BLOCK_BYTES: usize = 2 * MAX_BORROW_BYTES;
 /// the promised [`SEND_AHEAD_BYTES`]. One more is being filled and one is being read.
 pub const INCOMING_BLOCKS: usize = incoming_blocks(SEND_AHEAD_BYTES);
 
-/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`.
+/// Number of incoming buffers if both ends have agreed on `ahead_bytes`.
 pub(crate) const fn incoming_blocks(ahead_bytes: usize) -> usize {
     2 * ahead_bytes / block_bytes(ahead_bytes) + 2
 }
@@ -33,8 +33,7 @@ pub(crate) const fn block_bytes(ahead_bytes: usize) -> usize {
 /// protocol nor the network idles while the other one is interrupted.
 pub const OUTGOING_BLOCKS: usize = 4;
 
-/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: none waits where
-/// memory is short.
+/// Number of outgoing buffers if both ends have agreed on `ahead_bytes`; fewer if memory is short.
 pub(crate) const fn outgoing_blocks(ahead_bytes: usize) -> usize {
     if ahead_bytes < SEND_AHEAD_BYTES { 2 } else { OUTGOING_BLOCKS }
 }
@@ -57,7 +56,7 @@ pub(crate) const TLS_READ_BYTES: usize = 128 * 1024;
 pub(crate) const READ_AHEAD_BYTES: usize = 4 * 1024;
 
 /// The longest data that its sender may write to the network itself: a system that says that there
-/// is room has at least a third of its buffer free, and the smallest buffers have 46 KiB (ten
+/// is space has at least a third of its buffer free, and the smallest buffers have 46 KiB (ten
 /// packets of 1500 bytes, twice, and what the kernel keeps beside them).
 pub(crate) const DIRECT_WRITE_BYTES: usize = 8 * 1024;
 
@@ -75,15 +74,15 @@ pub(crate) const REORDER_BYTES_MAX: usize = 1024 * 1024;
 /// for each stream and direction, beside the channel's own blocks.
 pub(crate) const QUIC_WINDOW_BYTES: u32 = 1024 * 1024;
 
-/// What QUIC holds in memory for a channel, beside the channel itself.
+/// Memory of QUIC for a channel, besides the channel itself.
 pub const QUIC_MEMORY_BYTES: usize = 2 * QUIC_WINDOW_BYTES as usize;
 
 /// Stack of a thread of a channel, or of one that makes a connection: they keep their buffers on the
 /// heap.
 pub(crate) const THREAD_STACK_BYTES: usize = 256 * 1024;
 
-/// What a connection may hold while it is made, before it is a channel: a stack, a record, and what
-/// comes in it, a handshake message or a hello of 64 KiB.
+/// Memory of a connection before it is a channel: a stack, a record, and a handshake message or a
+/// hello of 64 KiB.
 pub const CONNECTING_MEMORY_BYTES: usize =
     THREAD_STACK_BYTES + TLS_RECORD_BYTES_MAX + CONTROL_BYTES_MAX;
 
@@ -94,8 +93,7 @@ pub const CONNECTING_MEMORY_BYTES: usize =
 /// are never used are never made resident.
 pub const CHANNEL_MEMORY_BYTES: usize = channel_memory_bytes(SEND_AHEAD_BYTES);
 
-/// The same where both ends have agreed to be ahead by no more than `ahead_bytes`: 1.41 MiB at the
-/// least.
+/// Memory of a channel if both ends have agreed on `ahead_bytes`: at least 1.41 MiB.
 pub const fn channel_memory_bytes(ahead_bytes: usize) -> usize {
     let block_bytes = block_bytes(ahead_bytes);
     (incoming_blocks(ahead_bytes) + outgoing_blocks(ahead_bytes)) * block_bytes

@@ -1,5 +1,6 @@
-//! What the owner of a channel and its two helper threads share: the pipes, the first error, how
-//! far each thread is, and the counters; and what ties the channels of one party together.
+//! State that the owner of a channel shares with its two helper threads: the pipes, the first
+//! error, the progress of each thread and the counters; and the group that ties the channels of one
+//! party together.
 //!
 //! The channels of a mesh stand and fall together ([`Group`]): when one of them fails, the others
 //! end too, with the same error, and tell their peers which party was at fault. So every party
@@ -18,7 +19,7 @@ use crate::{ChannelError, Traffic};
 /// The last word of a party that fails: why, and through whose fault, if that is known.
 pub(crate) type Farewell = (AbortReason, Option<String>);
 
-/// What happened to a session so far.
+/// How a session ended, as far as it has.
 #[derive(Default)]
 struct Fate {
     error: Option<ChannelError>,
@@ -169,7 +170,7 @@ impl Link {
         self.end(error, farewell);
     }
 
-    /// What the writer of a broken session has to tell the peer.
+    /// Last message that the writer of a broken session sends to the peer.
     pub(crate) fn farewell(&self) -> Option<Farewell> {
         self.fate().farewell.clone()
     }
@@ -223,9 +224,9 @@ impl Link {
 
 /// Why the channels of one party end.
 struct Cause {
-    /// What happened; nothing if this party gives up by itself.
+    /// The error; `None` if this party gives up by itself.
     error: Option<ChannelError>,
-    /// What the peers are told, and who is to blame.
+    /// Reason that the peers are told, and the party at fault.
     reason: AbortReason,
     blame: Option<String>,
 }
@@ -234,7 +235,7 @@ struct Cause {
 #[derive(Default)]
 pub(crate) struct Group {
     members: Vec<Weak<Link>>,
-    /// What ended them.
+    /// Cause of the end.
     first: OnceLock<Cause>,
 }
 
@@ -283,7 +284,7 @@ impl Group {
     }
 }
 
-/// What a channel counted so far; written by one thread each, read by any.
+/// Counters of a channel; each is written by one thread and read by any.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) sent: AtomicU64,

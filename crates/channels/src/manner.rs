@@ -1,4 +1,5 @@
-//! How a party speaks: TLS or nothing over TCP, or QUIC; and what it says to one who speaks otherwise.
+//! Transport of a party (TLS or nothing over TCP, or QUIC), and the notice to a peer that speaks
+//! another one.
 //!
 //! Who finds at its TCP port bytes of another manner answers with a *notice*, an abort message of
 //! session 0 outside TLS that says how this party speaks, so that the dialler knows at once. Over
@@ -126,7 +127,7 @@ fn heard(stream: &TcpStream, deadline: Instant) -> io::Result<Option<Manner>> {
     Ok(Manner::from_code(bytes[HEADER_BYTES]).filter(|_| is_notice))
 }
 
-/// What it means that the party that was dialled, or somebody who dialled, speaks so.
+/// Result of meeting another transport, at a dialled party or at somebody who dialled.
 pub(crate) fn met(gathering: &Gathering<'_>, dialled: Option<usize>, theirs: Manner) -> Attempt {
     let ours = Manner::of(gathering.settings);
     if theirs == ours {
@@ -190,7 +191,7 @@ pub(crate) fn ask(gathering: &Gathering<'_>, party: usize) {
     }
 }
 
-/// What is answered at `address`; nothing when no more connections are wanted.
+/// Answer to a connection from `address`; `None` if no more connections are wanted.
 fn answer_of(gathering: &Gathering<'_>, address: &SocketAddr) -> Option<Manner> {
     if gathering.is_over() {
         return None;

@@ -119,7 +119,7 @@ impl Channel for MemoryChannel {
 }
 
 impl Drop for MemoryChannel {
-    /// What was flushed still arrives; then the peer learns that this end is closed.
+    /// Flushed bytes still arrive; then the peer learns that this end is closed.
     fn drop(&mut self) {
         self.outgoing.finish();
         self.incoming.finish();

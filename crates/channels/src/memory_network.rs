@@ -1,4 +1,4 @@
-//! [`MemoryNetwork`]: where parties that are threads of one process meet.
+//! [`MemoryNetwork`]: connects parties that are threads of one process.
 //!
 //! The channels are the same as over a network, with the same messages, ends and failures, over
 //! connected pairs of the kernel's sockets: there are no addresses, no keys, and nobody else can
@@ -29,7 +29,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 #[derive(Clone, Default)]
 pub struct MemoryNetwork(Arc<Place>);
 
-/// What a party needs to meet the others in a [`MemoryNetwork`].
+/// Settings for a party that joins a [`MemoryNetwork`].
 pub struct MemorySettings<'a> {
     /// All parties, clients last; all parties say the same.
     pub names: &'a [&'a str],
@@ -39,8 +39,8 @@ pub struct MemorySettings<'a> {
     pub streams: u16,
     /// How many of the parties are clients: each has one channel to each party that is none.
     pub clients: usize,
-    /// What this party was asked to run, for the message where another purpose gives another number
-    /// of streams.
+    /// What this party runs, such as `--protocol gmw`; shown to the peers if the numbers of streams
+    /// differ.
     pub purpose: &'a str,
     /// The clock.
     pub timeouts: Timeouts,
@@ -60,11 +60,11 @@ struct Place {
 #[derive(Default)]
 struct State {
     arrived: BTreeMap<String, Arrived>,
-    /// What each party takes away: its mesh, or why there is none.
+    /// Result for each party: its mesh, or the error.
     ready: BTreeMap<String, Result<Vec<End>, ChannelError>>,
 }
 
-/// What a party has said of itself.
+/// Statements of a party that has arrived.
 #[derive(Clone, PartialEq, Eq)]
 struct Arrived {
     names: Vec<String>,

@@ -1,10 +1,10 @@
-//! Bringing all parties together, whichever starts first.
+//! Connects all parties, whichever starts first.
 //!
 //! Each party listens at one port for those further down in `cluster.toml` and dials those further
 //! up, all streams to all of them at once (`dialling.rs`), again and again with growing pauses, until
 //! a connection for every stream to every party is there or [`Timeouts::connect`] is over. Each
-//! connection: TLS, then a hello each way, which says who it is and which stream it carries, then the
-//! session.
+//! connection: TLS, then a hello in each direction, which says who it is and which stream it
+//! carries, then the session.
 //!
 //! What need not concern the parties does not end the wait: a connection to our port that breaks
 //! off, sends something else or proves a key that is not trusted is dropped, and a party that is
@@ -70,7 +70,7 @@ impl PlainLoopback {
     }
 }
 
-/// What [`connect_mesh`] needs to know.
+/// Settings of [`connect_mesh`].
 pub struct MeshSettings<'a> {
     /// The parties, all of which take part.
     pub cluster: &'a ClusterConfig,
@@ -83,10 +83,10 @@ pub struct MeshSettings<'a> {
     pub clients: usize,
     /// How the connections are protected.
     pub security: &'a Security,
-    /// What the peers are shown if the versions differ, such as `phineus 0.1.0`.
+    /// Program version, such as `phineus 0.1.0`; shown to the peers if the versions differ.
     pub program_version: &'a str,
-    /// What this party was asked to run, at most 256 bytes: what the peers are shown where another
-    /// purpose gives another number of streams.
+    /// What this party runs, such as `--protocol gmw`, in at most 256 bytes; shown to the peers if
+    /// the numbers of streams differ.
     pub purpose: &'a str,
     /// The clock.
     pub timeouts: Timeouts,
@@ -96,7 +96,7 @@ pub struct MeshSettings<'a> {
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// What a party is waiting for while it connects.
+/// Progress of connecting: the missing parties.
 #[derive(Clone, Debug)]
 pub struct Waiting<'a> {
     /// The parties that are not there yet.

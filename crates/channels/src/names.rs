@@ -1,4 +1,4 @@
-//! What a party may be called.
+//! Rules for names of parties.
 
 /// The longest name of a party.
 pub const NAME_BYTES_MAX: usize = 64;

@@ -1,4 +1,4 @@
-//! Who but this process's user may read or change a file.
+//! Checks that only this process's user may read or change a file.
 //!
 //! A file counts as this user's own if they, or root, own it: root can read and change everything
 //! anyway. As OpenSSH does for its keys, files that somebody else may change are refused, not used

@@ -64,7 +64,8 @@ impl<C: Channel> Parties<C> {
         self.channels[peer].as_mut().expect("a party has no channel to itself")
     }
 
-    /// What a party may be ahead of each peer without blocking for ever; the same at all parties.
+    /// Bytes that a party may be ahead of each peer without blocking for ever; the same at all
+    /// parties.
     pub fn ahead_bytes(&self) -> usize {
         let ahead = self.channels.iter().flatten().map(Channel::ahead_bytes);
         ahead.min().expect("there is another party")
@@ -184,7 +185,7 @@ pub fn memory_mesh(parties: usize) -> Vec<Parties<MemoryChannel>> {
     memory_mesh_ahead(parties, SEND_AHEAD_BYTES)
 }
 
-/// The same with channels on which a party may be `ahead_bytes` ahead of its peer.
+/// Returns a mesh in memory on whose channels a party may be `ahead_bytes` ahead of its peer.
 pub fn memory_mesh_ahead(parties: usize, ahead_bytes: usize) -> Vec<Parties<MemoryChannel>> {
     let mut channels: Vec<Vec<Option<MemoryChannel>>> = Vec::new();
     for second in 0..parties {

@@ -2,7 +2,7 @@
 //!
 //! All blocks are allocated at the start and go round: free, filled, queued, read, free; some may be
 //! given up later or come to them ([`Pipe::resize`]). A block
-//! pushed behind another one that has room is copied into it, so many small pushes cannot use up
+//! pushed behind another one that has space is copied into it, so many small pushes cannot use up
 //! the blocks: two neighbours in the queue together always hold more than one block. The order is
 //! kept, and nothing is lost unless the pipe is broken.
 //!
@@ -24,7 +24,7 @@ pub(crate) struct Block {
     end: usize,
     /// How much of it may be in use.
     limit: usize,
-    /// What the bytes are; only data is joined with data.
+    /// Kind of the bytes; only data is joined with data.
     pub(crate) kind: Kind,
 }
 
@@ -44,13 +44,13 @@ impl Block {
         &mut self.bytes[self.end..self.limit]
     }
 
-    /// Takes the first `len` bytes of the room into use.
+    /// Takes the first `len` bytes of the free space into use.
     pub(crate) fn grow(&mut self, len: usize) {
         assert!(len <= self.limit - self.end, "a block cannot outgrow its memory");
         self.end += len;
     }
 
-    /// Puts `bytes` behind those in use; the room must suffice.
+    /// Puts `bytes` behind those in use; there must be enough space.
     pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.room()[..bytes.len()].copy_from_slice(bytes);
         self.end += bytes.len();
@@ -70,7 +70,7 @@ pub(crate) enum End {
     Broken(ChannelError),
 }
 
-/// What [`Pipe::pop`] found.
+/// Result of [`Pipe::pop`].
 pub(crate) enum Popped {
     Block(Block),
     End(End),
@@ -349,7 +349,7 @@ impl Outlet {
         Ok(())
     }
 
-    /// What was written and not handed over, if it is neither nothing nor more than `bytes_max`.
+    /// Bytes that were written and not handed over, if there are any and at most `bytes_max`.
     pub(crate) fn pending(&self, bytes_max: usize) -> Option<&[u8]> {
         let content = self.current.as_ref()?.content();
         (1..=bytes_max).contains(&content.len()).then_some(content)

@@ -1,4 +1,4 @@
-//! Takes messages from the transport, checks them, and says where their payload goes.
+//! Takes messages from the transport, checks them, and directs their payload to buffers.
 //!
 //! Payload goes from the transport straight into a block; only what one read brings beyond the
 //! current message (at most [`READ_AHEAD_BYTES`]) is copied once more.

@@ -26,10 +26,10 @@ use crate::timeouts::Timeouts;
 /// time in which a fast peer fills the kernel's buffers, long against a round trip.
 const PARKED_MIN: Duration = Duration::from_millis(2);
 
-/// The same while the owner is found waiting for the network: then nothing is missed.
+/// Longest parking time while the owner is waiting for the network itself: nothing is missed then.
 const PARKED_MAX: Duration = Duration::from_millis(32);
 
-/// What a step came to.
+/// Result of one receiving step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// A message was taken.
@@ -200,7 +200,7 @@ impl Receiving {
         Ok(())
     }
 
-    /// What the last word of the peer means.
+    /// Converts the peer's abort message to an error.
     fn aborted(&self, content: &[u8]) -> ChannelError {
         let (code, blamed) = content.split_first().expect("an abort has at least one byte");
         let reason = AbortReason::from_code(*code);
@@ -221,7 +221,7 @@ impl Receiving {
         Filling { link: &self.link, slot }.push_block();
     }
 
-    /// What is left to do when there is nothing more to take; waits, so only for the thread.
+    /// Waits for the end of the session; called only by the helper thread, because it blocks.
     fn conclude(&mut self, timeouts: &Timeouts) {
         match self.phase {
             Phase::Interrupted => self.reader.drain(),

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::frame::{Fault, Header};
 use crate::limits::{REORDER_BYTES_MAX, REORDER_MESSAGES};
 
-/// Messages that came before their turn.
+/// Messages that came before their position in the sequence.
 pub(crate) struct Reorder {
     is_ordered: bool,
     held: BTreeMap<u64, (Header, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! A slower network than the one there is: `--simulate rtt=40ms,bw=100mbit`.
+//! Simulates a slower network: `--simulate rtt=40ms,bw=100mbit`.
 //!
 //! Each party holds its own outgoing messages back, by half the round-trip time after a bandwidth
 //! queue, so a round trip takes the whole. Messages are cut into pieces of at most
@@ -15,7 +15,7 @@ use crate::limits::BLOCK_BYTES;
 /// The longest piece of data that is held back as one.
 const PIECE_BYTES: usize = 16 * 1024;
 
-/// What a piece on the line takes beside its content: its place in the queue and its allocation.
+/// Memory of a delayed piece besides its content: its entry in the queue and its allocation.
 const PIECE_OVERHEAD_BYTES: usize = 128;
 
 /// The most that may be on the simulated wire: 5 Gbit/s at 50 ms one way.
@@ -32,11 +32,11 @@ const BITS_PER_SECOND_MIN: u64 = 100_000;
 pub struct NetworkModel {
     /// Time for a byte to get there and back.
     pub rtt: Duration,
-    /// Bits per second each way; `None` for as fast as the real network.
+    /// Bits per second in each direction; `None` for as fast as the real network.
     pub bandwidth_bits_per_second: Option<u64>,
 }
 
-/// What is wrong with the text of a network model.
+/// Faults in the text of a network model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkModelError {

@@ -296,8 +296,8 @@ fn secure(
     Ok(Connection { source, sink, cut, presented: Some(presented) })
 }
 
-/// What is known of somebody who did not get through TLS: the party that was dialled, which only
-/// this party can have chosen, or nothing.
+/// Result of a connection that failed TLS: final if this party dialled, because it chose the peer.
+/// Otherwise the peer is turned away and this party continues to wait.
 pub(crate) fn refused(dialled: Option<usize>, error: ChannelError) -> Attempt {
     match dialled {
         Some(_) => Attempt::Settled(error),

@@ -1,4 +1,4 @@
-//! How long to wait for what.
+//! Timeouts of channels.
 
 use std::time::Duration;
 

@@ -257,7 +257,7 @@ pub(crate) fn handshake(
     }
 }
 
-/// What the handshake wants next, and how many input bytes it is done with.
+/// Next step of the handshake, and the number of consumed input bytes.
 struct Step {
     discard: usize,
     next: Result<Next, Error>,

@@ -1,5 +1,5 @@
-//! What a framed channel needs from a byte transport: a half that reads and a half that writes,
-//! each used by one thread. Sockets without encryption are here, TLS is in `record.rs`.
+//! Byte transports for framed channels: a half that reads and a half that writes, each used by one
+//! thread. Sockets without encryption are here, TLS is in `record.rs`.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -18,7 +18,7 @@ pub(crate) enum TransportError {
     Io(io::Error),
     /// The peer's TLS ended the connection with this alert (RFC 8446, section 6).
     Alert(u8),
-    /// What came is not what the transport's protocol allows.
+    /// The received bytes violate the transport's protocol.
     Fault(Fault),
 }
 

@@ -1,4 +1,4 @@
-//! Whom this party trusts: `trusted.toml`, one fingerprint per name.
+//! Keys that this party trusts: `trusted.toml`, one fingerprint per name.
 //!
 //! ```toml
 //! [trusted]

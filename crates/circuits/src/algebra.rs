@@ -1,4 +1,4 @@
-//! [`BitAlgebra`]: what a circuit is written over.
+//! [`BitAlgebra`]: the operations that circuits are written over.
 
 /// XOR, NOT and AND on batches of wires.
 ///

@@ -1,4 +1,4 @@
-//! [`CountingAlgebra`] and [`DepthAlgebra`]: what a circuit costs, by running it.
+//! [`CountingAlgebra`] and [`DepthAlgebra`]: compute the cost of a circuit by running it.
 
 use crate::BitAlgebra;
 

@@ -19,7 +19,7 @@ use crate::rows::{row, span, take, width_of};
 /// The widest operand.
 pub const WIDTH_MAX: usize = 256;
 
-/// What [`divide`] costs and how it proceeds, by width.
+/// Costs of [`divide`] by width, and the choices that lead to them.
 struct Costs {
     /// ANDs to reach the exact remainder of the top `k` bits.
     prefix: [u32; WIDTH_MAX + 1],

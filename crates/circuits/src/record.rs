@@ -1,6 +1,6 @@
-//! [`Recorder`]: writes a circuit down once; [`Template`]: the recorded circuit, by AND depth.
+//! [`Recorder`]: records a circuit once; [`Template`]: the recorded circuit, by AND depth.
 //!
-//! A protocol that pays a round for each level of ANDs does not walk a circuit gate by gate: it
+//! A protocol that pays a round for each level of ANDs does not evaluate a circuit gate by gate: it
 //! runs a template on rows, level after level, with as many lanes in a row as it likes.
 //!
 //! The recorder is a [`BitAlgebra`], so every circuit of this crate can be recorded. It simplifies
@@ -98,7 +98,7 @@ impl Hasher for WireHasher {
 /// The gate of two inputs.
 type Known = HashMap<(Wire, Wire), Wire, BuildHasherDefault<WireHasher>>;
 
-/// What a gate computes. Inputs of XORs are never complements.
+/// Operation of a gate. Inputs of XORs are never complements.
 #[derive(Clone, Copy)]
 enum Gate {
     /// The constant 0; gate 0 and no other.

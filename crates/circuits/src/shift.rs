@@ -16,7 +16,7 @@ pub const fn scratch_wires(width: usize, amount_width: usize, lanes: usize) -> u
     (3 * width + 2 * amount_width + 3) * lanes
 }
 
-/// What comes in at the open end of a shift.
+/// Bits that enter at the open end of a shift.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Left,

@@ -24,11 +24,11 @@ use choices::{Variants, choice};
 const AFTER_HELP: &str = "\
 Exit codes: 0 ok, 1 run-time error, 2 usage, 3 program refused, 4 peer lost, 5 peer cheated,
 6 does not fit, 7 parties disagree, 8 bad input, 130 interrupted.
-Results go to stdout or --out, all else to stderr. A flag goes before a PHINEUS_* variable, that
-before cluster.toml, that before the default.
+Results go to stdout or --out, everything else to stderr. A flag takes precedence over a PHINEUS_*
+variable, the variable over cluster.toml, and cluster.toml over the default.
 Start with `phineus demo`.";
 
-/// Secure computation, planned ahead.
+/// Computes on the combined data of several parties without showing it to any of them.
 #[derive(Parser)]
 #[command(name = "phineus", version, after_help = AFTER_HELP, arg_required_else_help = true)]
 #[command(propagate_version = true, infer_subcommands = true, disable_help_subcommand = true)]
@@ -36,10 +36,10 @@ pub(crate) struct Cli {
     /// Print one JSON document to stdout instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say more: after a run, what was predicted and measured, and each phase
+    /// Print more: after a run, predicted and measured figures, and each phase
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Say nothing but results and errors
+    /// Print only results and errors
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     #[command(subcommand)]
@@ -48,36 +48,37 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Show it all on this machine: generated data, a memory limit, the answer checked
+    /// Run an example on this machine: generated data, a memory limit, and a check of the answer
     Demo(Demo),
-    /// Run a program, as one party or (--local) all parties on this machine
+    /// Run a program as one party, or with --local all parties on this machine
     Run(Run),
-    /// Make the triples and garbled tables of a later run now, with the others, and keep them encrypted
+    /// Make the triples and garbled tables of a later run together with the other parties, and store
+    /// them encrypted
     ///
-    /// No input is needed, only how many rows there will be. The file serves one run
-    /// (--preprocessing stored=FILE), of the same program and sizes by the same parties, and is spent
-    /// from its first use on, whatever happens after. It is encrypted under a key that stays in
-    /// --id-dir: without the key, or after the run, nobody can read it.
+    /// This needs only the numbers of rows, not the inputs. The file serves one run
+    /// (--preprocessing stored=FILE) of the same program and sizes by the same parties. Once a run has
+    /// begun to use it, it cannot be used again, even if that run fails. It is encrypted under a key
+    /// that stays in --id-dir: without the key, or after the run, nobody can read it.
     Preprocess(Preprocess),
-    /// Say what a run would cost and reveal, exactly, without running it
+    /// State exactly what a run would cost and reveal, without running it
     Explain(Explain),
-    /// Plan a program into a file
+    /// Plan a program and write the plan to a file
     Plan(Plan),
     /// Print a program or a planned program as text
     Show(Show),
-    /// Prove that a program or a planned program is right; for a C program, say what leaks
+    /// Prove that a plan computes its program, or check a program; for C, state what it would leak
     Check(Check),
-    /// List the programs that can be run by name
+    /// List the built-in programs
     Programs(Programs),
     /// Generate input files for a program
     Data(Data),
-    /// Say what this machine has: kernels, storage, memory, peers
+    /// Report the kernels, storage, memory and peers of this machine
     Doctor(Doctor),
-    /// Make and trust the keys by which parties know each other
+    /// Make keys, and trust the keys of other parties
     Id(Id),
-    /// Measure this machine
+    /// Measure the speed of this machine
     Bench(Bench),
-    /// Explain a command or the code of an error
+    /// Explain a command or an error code
     Help(Help),
     /// Read a C program for another process of Phineus, which asks on stdin
     #[command(hide = true)]
@@ -86,7 +87,7 @@ pub(crate) enum Command {
 
 #[derive(Args)]
 pub(crate) struct Help {
-    /// A command, as in `run` or `id trust`, or the code of an error, as in E4102
+    /// A command such as `run` or `id trust`, or an error code such as E4102
     #[arg(value_name = "COMMAND OR CODE")]
     pub(crate) what: Vec<String>,
 }
@@ -98,7 +99,7 @@ pub(crate) struct ReadC {
 }
 
 impl Command {
-    /// Whether this process is one party of a local run, whose parent speaks for all.
+    /// Returns whether this process is one party of a local run; its parent prints for all parties.
     pub(crate) fn is_child(&self) -> bool {
         match self {
             Command::Run(run) => run.together.child.is_some(),
@@ -110,15 +111,15 @@ impl Command {
 
 #[derive(Args)]
 pub(crate) struct Programs {
-    /// One program in detail: a name, or a circuit, a directory of circuits or a C program
+    /// Describe one program: a name, a circuit, a directory of circuits or a C program
     pub(crate) name: Option<String>,
 }
 
-/// What to run, and with which public settings.
+/// The program and its public parameters.
 #[derive(Args, Clone)]
 pub(crate) struct ProgramChoice {
-    /// A built-in name (see `phineus programs`), a C program (.c), a text form (.phi), a Bristol
-    /// circuit (.txt), or a traced or planned file
+    /// The name of a built-in program (see `phineus programs`), a C program (.c), a program as text
+    /// (.phi), a Bristol circuit (.txt), or a traced or planned file
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: Option<String>,
     /// A public parameter of the program, as in n=1000
@@ -133,13 +134,13 @@ impl ProgramChoice {
     }
 }
 
-/// How many rows inputs have, where nothing else of them is wanted.
+/// Numbers of rows, for commands that read no values.
 #[derive(Args, Clone, Default)]
 pub(crate) struct Sizes {
-    /// How many rows an input has, as in site_a=100000
+    /// The number of rows of an input, as in site_a=100000
     #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
     pub(crate) rows: Vec<(String, String)>,
-    /// An input file whose rows are counted, and of which nothing else is read
+    /// An input file; only its rows are counted
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
@@ -158,21 +159,21 @@ fn input_tables(arguments: &[String]) -> Vec<InputTable> {
     arguments.iter().map(|argument| InputTable::parse(argument)).collect()
 }
 
-/// How much memory, and where pages go that do not fit.
+/// The memory limit, and storage for pages that do not fit.
 #[derive(Args, Clone)]
 pub(crate) struct Resources {
-    /// The most memory that a party's process may ever have resident, its code included, such as
-    /// 256MiB; if that is too little, the message states the least that works
+    /// The limit on the resident memory of a party's process, including its code, such as 256MiB; if
+    /// it is too small, the message states the least limit that works
     #[arg(long, value_name = "SIZE", env = "PHINEUS_MEMORY", value_parser = parse_size)]
     pub(crate) memory: Option<u64>,
-    /// Where the swap file and the plan go while running
+    /// Directory of the swap file and the plan during a run
     #[arg(long, value_name = "DIR", env = "PHINEUS_SWAP_DIR")]
     pub(crate) swap_dir: Option<PathBuf>,
     /// How pages move to and from storage
     #[arg(long, value_name = "BACKEND", default_value = "auto", env = "PHINEUS_STORAGE")]
     #[arg(value_parser = choice::<StorageBackend>())]
     pub(crate) storage: StorageBackend,
-    /// Whether a CUDA device multiplies the matrices that it multiplies faster, copies included
+    /// When a CUDA device multiplies matrices
     #[arg(long, value_name = "WHEN", default_value = "auto", env = "PHINEUS_GPU")]
     #[arg(value_parser = choice::<GpuChoice>())]
     pub(crate) gpu: GpuChoice,
@@ -190,48 +191,48 @@ impl Resources {
     }
 }
 
-/// Who takes part, where, and under which protocol.
+/// The parties, their addresses and the protocol.
 #[derive(Args, Clone)]
 pub(crate) struct Together {
-    /// Run every party on this machine, each in a process of its own
+    /// Run all parties on this machine, each in its own process
     #[arg(long, conflicts_with_all = ["as_party", "cluster"])]
     pub(crate) local: bool,
-    /// Which party this is, by its name in cluster.toml
+    /// The name of this party in cluster.toml
     #[arg(long = "as", value_name = "NAME", env = "PHINEUS_AS")]
     pub(crate) as_party: Option<String>,
-    /// The file that says who the parties are and where
+    /// The file with the names and addresses of the parties
     #[arg(long, value_name = "FILE", env = "PHINEUS_CLUSTER", default_value = "cluster.toml")]
     pub(crate) cluster: PathBuf,
-    /// Where the keys are
+    /// Directory of the keys
     #[arg(long, value_name = "DIR", env = "PHINEUS_ID_DIR", default_value = "phineus-id")]
     pub(crate) id_dir: PathBuf,
     /// The protocol
     #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
     #[arg(value_parser = choice::<ProtocolChoice>())]
     pub(crate) protocol: ProtocolChoice,
-    /// The OT extension that triples are made with; all parties say the same
+    /// The OT extension that makes triples; all parties must state the same
     #[arg(long, value_name = "NAME", default_value = "softspoken", env = "PHINEUS_OT")]
     #[arg(value_parser = choice::<OtExtension>())]
     pub(crate) ot: OtExtension,
     #[command(flatten)]
     pub(crate) variants: Variants,
-    /// The key of stored preprocessing, made if there is none, readable by its owner only
+    /// The key file of stored preprocessing; made if it does not exist, readable only by its owner
     /// [default: stored.key in --id-dir; with --local NAME.key beside each file]
     #[arg(long, value_name = "FILE", env = "PHINEUS_STORED_KEY")]
     pub(crate) stored_key: Option<PathBuf>,
-    /// A slower network than there is, such as rtt=40ms,bw=100mbit
+    /// Simulate a slower network, such as rtt=40ms,bw=100mbit
     #[arg(long, value_name = "MODEL", env = "PHINEUS_SIMULATE", value_parser = parse_network)]
     pub(crate) simulate: Option<NetworkModel>,
-    /// Seconds to wait for the peer to appear
+    /// Seconds to wait for the other parties to connect
     #[arg(long, value_name = "SECONDS", default_value_t = 60, env = "PHINEUS_TIMEOUT")]
     pub(crate) timeout: u64,
-    /// Do without TLS; refused unless all parties are on this machine
+    /// Connect without TLS; refused unless all parties are on this machine
     #[arg(long)]
     pub(crate) plain: bool,
-    /// What carries the messages: `tcp` or `quic`, if not what cluster.toml says
+    /// The transport, `tcp` or `quic`, instead of the one in cluster.toml
     #[arg(long, value_name = "NAME", value_parser = parse_transport, env = "PHINEUS_TRANSPORT")]
     pub(crate) transport: Option<Transport>,
-    /// Machine-readable progress on stdout, results to this directory: for `--local`
+    /// Print machine-readable progress to stdout and write results to this directory (used by `--local`)
     #[arg(long, value_name = "DIR", hide = true)]
     pub(crate) child: Option<PathBuf>,
 }
@@ -266,25 +267,26 @@ pub(crate) struct Run {
     pub(crate) together: Together,
     #[command(flatten)]
     pub(crate) outsourcing: Outsourcing,
-    /// An input file (CSV with a header, .npy, and with the feature `parquet` .parquet and .arrow; - is
-    /// stdin), by the name of the input or its party
+    /// An input file, by the name of the input or its party: CSV with a header, .npy, and with the
+    /// feature `parquet` .parquet and .arrow; - is stdin
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
     pub(crate) reading: Reading,
-    /// Where results go, by the name of the output if there are several; the others go to stdout. The
-    /// extension is the format: .csv, .npy, and with the feature `parquet` .parquet and .arrow
+    /// The file of a result, by the name of the output if there are several; other results go to
+    /// stdout. The extension states the format: .csv, .npy, and with the feature `parquet` .parquet
+    /// and .arrow
     #[arg(long = "out", value_name = "[NAME=]FILE")]
     pub(crate) outputs: Vec<String>,
     #[command(flatten)]
     pub(crate) resources: Resources,
-    /// The network that there is, for --protocol auto (else that of --simulate, else one machine);
-    /// all parties state the same
+    /// The network, for --protocol auto (default: that of --simulate, or else one machine); all
+    /// parties must state the same
     #[arg(long, value_name = "MODEL", value_parser = parse_network)]
     pub(crate) net: Option<NetworkModel>,
-    /// When triples are made, for protocols on shares: `interleaved` (in the background),
-    /// `sequential` (all before), or `stored=FILE` (earlier, by `preprocess`; with --local
-    /// `stored=DIR`)
+    /// When protocols on shares make triples: `interleaved` (in the background during the run),
+    /// `sequential` (all before the computation), or `stored=FILE` (made earlier by `preprocess`; with
+    /// --local `stored=DIR`)
     #[arg(
         long,
         value_name = "WHEN",
@@ -293,37 +295,37 @@ pub(crate) struct Run {
         env = "PHINEUS_PREPROCESSING"
     )]
     pub(crate) preprocessing: Preprocessed,
-    /// Correlated randomness from a dealer whom everybody would have to trust: NO SECURITY, for
-    /// measurements of what comes after it; all parties have to state it, clients too
+    /// Take correlated randomness from a simulated trusted dealer: NO SECURITY, only to measure the
+    /// online phase; all parties must state it, including clients
     #[arg(long, conflicts_with = "preprocessing")]
     pub(crate) fake_preprocessing: bool,
-    /// Threads with which a party computes on authenticated shares, besides those of its connections
+    /// Threads that compute on authenticated shares, besides those of the connections
     #[arg(long, value_name = "COUNT", default_value_t = 1, env = "PHINEUS_THREADS")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) threads: u8,
-    /// What one round of openings may take in memory, on authenticated shares; the least that any
-    /// party says [default: an eighth of the least --memory, at most 160MiB; less where rounds on
-    /// the network of --net are short]
+    /// The memory that one round of openings may take on authenticated shares; the least of all
+    /// parties counts [default: an eighth of the least --memory, at most 160MiB; less if rounds on the
+    /// network are short]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) slice: Option<u64>,
-    /// Compare the answer with the plaintext one (with --local: it needs every input)
+    /// Compare the result with a plaintext computation (needs --local and all inputs)
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Run so many times and print means and standard deviations (with --local)
+    /// Number of runs; prints means and standard deviations (with --local)
     #[arg(long, value_name = "TIMES", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) repeat: u32,
-    /// How often any part of a program may run whose repetition is decided while it runs
+    /// The most times that any part of a program with loops on opened values may run
     #[arg(long, value_name = "TIMES", default_value_t = settings::ITERATIONS_MAX)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..), env = "PHINEUS_MAX_ITERATIONS")]
     pub(crate) max_iterations: u64,
-    /// Where predicted and measured figures go; `none` for nowhere
+    /// The file for predicted and measured figures; `none` writes no file
     #[arg(long, value_name = "FILE", default_value = "run.json")]
     pub(crate) report: PathBuf,
 }
 
 impl Run {
-    /// The part that a session needs.
+    /// The settings of the session.
     pub(crate) fn settings(&self) -> settings::Run {
         let preprocessing = match self.fake_preprocessing {
             true => Preprocessed::Fake,
@@ -359,13 +361,13 @@ pub(crate) struct Preprocess {
     pub(crate) sizes: Sizes,
     #[command(flatten)]
     pub(crate) resources: Resources,
-    /// The file that is made; with --local the directory, with NAME.prep for each party
+    /// The file to write; with --local a directory, with NAME.prep for each party
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 
 impl Preprocess {
-    /// The session that stops when its correlated randomness is made.
+    /// The settings of a session that ends when its correlated randomness is made.
     pub(crate) fn settings(&self) -> settings::Run {
         settings::Run {
             choice: self.choice.settings(),
@@ -397,14 +399,14 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
     #[arg(value_parser = choice::<Protocol>())]
     pub(crate) protocol: Protocol,
-    /// The OT extension that triples are made with
+    /// The OT extension that makes triples
     #[arg(long, value_name = "NAME", default_value = "softspoken", env = "PHINEUS_OT")]
     #[arg(value_parser = choice::<OtChoice>())]
     pub(crate) ot: OtChoice,
     #[command(flatten)]
     pub(crate) variants: Variants,
-    /// The costs of a run with correlated randomness from a dealer whom everybody would have to trust:
-    /// NO SECURITY, as `run` has it for measurements
+    /// State the costs of a run with `--fake-preprocessing`: correlated randomness from a simulated
+    /// trusted dealer, NO SECURITY
     #[arg(long)]
     pub(crate) fake_preprocessing: bool,
     /// Compare these protocols, as in gmw,bmr,mixed
@@ -427,16 +429,16 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
     #[arg(value_parser = choice::<Protocol>())]
     pub(crate) protocol: Protocol,
-    /// The OT extension that triples are made with
+    /// The OT extension that makes triples
     #[arg(long, value_name = "NAME", default_value = "softspoken", env = "PHINEUS_OT")]
     #[arg(value_parser = choice::<OtExtension>())]
     pub(crate) ot: OtExtension,
     #[command(flatten)]
     pub(crate) variants: Variants,
-    /// The planned program
+    /// The file for the plan
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Also keep the program before planning, for `check`
+    /// A file for the program before planning, for `check`
     #[arg(long, value_name = "FILE")]
     pub(crate) program_out: Option<PathBuf>,
 }
@@ -446,7 +448,7 @@ pub(crate) struct Show {
     /// A traced or planned file, a .phi, a circuit or a built-in name
     #[command(flatten)]
     pub(crate) choice: ProgramChoice,
-    /// Only the description, without instructions
+    /// Print only the description, without instructions
     #[arg(long)]
     pub(crate) description: bool,
 }
@@ -455,7 +457,7 @@ pub(crate) struct Show {
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) choice: ProgramChoice,
-    /// What the plan was made from, if it is not to be found by the plan's name and parameters
+    /// The program of the plan, if the plan's name and parameters do not identify it
     #[arg(long = "program", value_name = "PROGRAM")]
     pub(crate) source: Option<String>,
 }
@@ -469,23 +471,23 @@ fn table_format() -> PossibleValuesParser {
 pub(crate) struct Data {
     #[command(flatten)]
     pub(crate) choice: ProgramChoice,
-    /// Where the files go, one for each input
+    /// Directory for the files, one for each input
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) out_dir: PathBuf,
-    /// The format of the files. NumPy's (npy) is smaller than CSV and read faster
+    /// The format of the files. npy (NumPy) is smaller than CSV and faster to read
     #[arg(long, value_name = "FORMAT", default_value = "csv", value_parser = table_format())]
     pub(crate) format: String,
-    /// The same seed gives the same data
+    /// Seed of the generated data; the same seed gives the same data
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How many rows an input has, as in site_a=100000
+    /// The number of rows of an input, as in site_a=100000
     #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
     pub(crate) rows: Vec<(String, String)>,
 }
 
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// What to show
+    /// The example
     #[arg(value_enum, default_value_t = DemoSubject::Passwords)]
     pub(crate) what: DemoSubject,
     /// Users of each site (default 100000), or rows of the database (default 4096)
@@ -494,14 +496,14 @@ pub(crate) struct Demo {
     /// The memory limit of each party
     #[arg(long, value_name = "SIZE", default_value = "48MiB", value_parser = parse_size)]
     pub(crate) memory: u64,
-    /// Keep the generated files here
+    /// Store the generated files in this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DemoSubject {
-    /// Two sites find reused passwords with garbled circuits, swapping
+    /// Two sites find reused passwords with garbled circuits, in less memory than they need
     Passwords,
     /// Three parties find the nearest match in a database that is split between two of them
     Mixed,
@@ -509,7 +511,7 @@ pub(crate) enum DemoSubject {
 
 #[derive(Args)]
 pub(crate) struct Doctor {
-    /// Also measure the way to a peer that runs `doctor --listen`
+    /// Also measure the connection to a peer that runs `doctor --listen`
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "listen")]
     pub(crate) peer: Option<String>,
     /// Answer a peer that runs `doctor --peer` (at this port of every interface)
@@ -525,7 +527,7 @@ pub(crate) struct Doctor {
 
 #[derive(Args)]
 pub(crate) struct Id {
-    /// Where the keys are
+    /// Directory of the keys
     #[arg(
         long,
         value_name = "DIR",
@@ -540,24 +542,24 @@ pub(crate) struct Id {
 
 #[derive(Subcommand)]
 pub(crate) enum IdAction {
-    /// Make a key for this party; it never leaves this machine
+    /// Make a key for this party; the private key never leaves this machine
     Init {
         /// The party's name in cluster.toml
         name: String,
     },
-    /// Print a fingerprint, to be told to the peers
+    /// Print the fingerprint of a key, to give to the other parties
     Show {
-        /// The party's name; not needed if there is one key only
+        /// The party's name; optional if there is only one key
         name: Option<String>,
     },
     /// Trust a peer's key
     Trust {
         /// The peer's name in cluster.toml
         name: String,
-        /// What `id show` prints there
+        /// The fingerprint that `id show` prints at the peer
         fingerprint: String,
     },
-    /// Trust a peer's key no more
+    /// Stop trusting a peer's key
     Untrust {
         /// The peer's name
         name: String,
@@ -568,13 +570,13 @@ pub(crate) enum IdAction {
 
 #[derive(Args)]
 pub(crate) struct Bench {
-    /// What to measure
+    /// The subject of the measurement
     #[arg(value_enum)]
     pub(crate) what: BenchSubject,
-    /// How many times
+    /// Number of repetitions
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeat: u16,
-    /// Programs for plan, kernels, paging, shares and spdz; all of the suite without it
+    /// Programs for plan, kernels, paging, shares and spdz (default: the whole suite)
     #[arg(long = "program", value_name = "NAME")]
     pub(crate) programs: Vec<String>,
     /// The size of the programs: their parameter n
@@ -594,7 +596,7 @@ pub(crate) enum BenchSubject {
     Plan,
     /// Whole runs over loopback, with TLS and without
     Kernels,
-    /// Whole runs with less and less memory
+    /// Whole runs with decreasing memory limits
     Paging,
     /// Whole runs on shares: AES, SHA-256, integer operations, biometric matching
     Shares,

@@ -1,4 +1,4 @@
-//! What the user sees while waiting: a bar on a terminal, else a line every ten seconds.
+//! Progress display: a bar on a terminal, otherwise a line every ten seconds.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What the fuzz targets call: reading what files and peers bring, as far as it goes without them.
+//! Entry points of the fuzz targets: readers of files and of messages, without files and peers.
 
 use phineus_bytecode::{Column, ElementType, Encoding};
 use phineus_session::agreement;

@@ -1,4 +1,5 @@
-//! The heap's settings, so that memory which is freed is given back and the limit means something.
+//! Settings of the heap, so that freed memory goes back to the system and does not count against
+//! the limit.
 
 /// Sets the heap up; called once, before any thread exists.
 pub(crate) fn configure() {

@@ -1,4 +1,4 @@
-//! The phineus command line: what a user types, and everything between that and a run.
+//! The phineus command line: options, printed text, exit codes and signals.
 //!
 //! [`main`] is a match over commands; each is a module of `commands`. What they do stands in the crate
 //! `phineus-session`; here are options (`arguments`), printed text (`display`, `output`, `results`),

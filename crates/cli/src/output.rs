@@ -1,4 +1,4 @@
-//! [`Console`]: what goes to stdout and what goes to stderr.
+//! [`Console`]: output to stdout and stderr.
 //!
 //! With `--json` exactly one document goes to stdout, whatever happens: a command gives its
 //! document to [`Console::document`], which holds it back, and [`print_document`] prints it where

@@ -1,5 +1,5 @@
-//! Ctrl-C: the command ends soon, cleanly, with exit code 130, whatever it is waiting for. A run that
-//! passed its memory limit ends likewise, with exit code 6.
+//! Ctrl-C: the command ends soon and cleanly, with exit code 130, at any time. A run that passed
+//! its memory limit ends likewise, with exit code 6.
 //!
 //! The signal handler only sets a flag. A watching thread sees it and ends the process, or the session
 //! first if there is one that listens ([`cancel`]).

@@ -1,4 +1,4 @@
-//! `--verify` of C programs: what can be refused before the run.
+//! `--verify` of C programs: checks that are made before the run.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! [`Demand`] and [`Schedule`]: what a program needs of correlated randomness of any kinds, and in
-//! which batches it is made.
+//! [`Demand`] and [`Schedule`]: amounts of correlated randomness that a program needs, and the
+//! batches in which it is made.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -41,12 +41,12 @@ impl BatchScale {
         self.halvings.into()
     }
 
-    /// What is left of so much.
+    /// Scales an amount to this batch size.
     pub const fn of(self, full: usize) -> usize {
         full >> self.halvings
     }
 
-    /// What a party may be ahead of its peer, on each channel.
+    /// Bytes that a party may be ahead of its peer on each channel.
     pub const fn ahead_bytes(self) -> usize {
         let ahead = self.of(SEND_AHEAD_BYTES);
         if ahead > SEND_AHEAD_BYTES_MIN { ahead } else { SEND_AHEAD_BYTES_MIN }

@@ -14,13 +14,13 @@ use crate::demand::RandomnessKind;
 
 /// Correlated randomness of one kind that was made together. Wiped on drop.
 pub trait RandomnessBatch: Send + Sized {
-    /// What it can be.
+    /// Kinds of correlated randomness.
     type Kind: RandomnessKind + Debug + Send;
 
     /// An empty batch, whose memory grows to that of the largest batch it ever holds.
     fn empty() -> Self;
 
-    /// What it is.
+    /// Kind of the correlated randomness in the batch.
     fn kind(&self) -> Self::Kind;
 
     /// How many there are.
@@ -29,9 +29,9 @@ pub trait RandomnessBatch: Send + Sized {
 
 /// All parties together, making correlated randomness.
 pub trait BatchGenerator {
-    /// What they make.
+    /// Type of the batches that generators make.
     type Batch: RandomnessBatch;
-    /// What they talk over.
+    /// Type of the channels to the other parties.
     type Channel: Channel;
 
     /// Makes `count` of a kind.

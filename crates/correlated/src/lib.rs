@@ -1,4 +1,4 @@
-//! Correlated randomness: what preprocessing makes and computing on shares uses up.
+//! Correlated randomness: made by preprocessing and used up by computation on shares.
 
 pub mod authenticated;
 pub mod buffered;

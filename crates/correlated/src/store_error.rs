@@ -1,8 +1,8 @@
-//! Why correlated randomness cannot be had from a file.
+//! Errors of files of correlated randomness.
 
 use std::path::PathBuf;
 
-/// What is wrong with stored preprocessing: the place, and what to do.
+/// Errors of stored preprocessing, with place and remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -11,9 +11,9 @@ pub enum StoreError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was being done.
+        /// Operation that failed.
         during: &'static str,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// Not a file of correlated randomness, or one of another version.
@@ -62,7 +62,7 @@ pub enum StoreError {
     OtherProtocol {
         /// The file.
         path: PathBuf,
-        /// What it was made for.
+        /// Purpose of the file.
         stored: String,
         /// The protocol now.
         needed: String,
@@ -87,7 +87,7 @@ pub enum StoreError {
     TooShort {
         /// The file.
         path: PathBuf,
-        /// What there is too little of.
+        /// Kind that the file has too little of.
         kind: String,
         /// How much there is.
         stored: usize,

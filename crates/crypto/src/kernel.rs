@@ -1,4 +1,4 @@
-//! [`Kernel`]: which instructions the inner loops use, chosen once at run time.
+//! [`Kernel`]: instruction set of the inner loops, chosen once at run time.
 //!
 //! Every operation of this crate exists in a portable form (the `aes` crate and plain Rust) and in
 //! up to three forms for x86-64; all give the same bytes. A [`Kernel`] can only be had for a
@@ -38,7 +38,7 @@ impl Variant {
         Variant::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
-    /// What the environment variable `PHINEUS_KERNEL` says, if it says a name.
+    /// Variant that the environment variable `PHINEUS_KERNEL` names, if any.
     pub(crate) fn cap() -> Option<Variant> {
         std::env::var("PHINEUS_KERNEL").ok().as_deref().and_then(Variant::from_name)
     }
@@ -102,7 +102,7 @@ impl Kernel {
         Kernel::supported().filter(|kernel| kernel.0 <= cap).last().unwrap_or(Kernel::PORTABLE)
     }
 
-    /// What this kernel stands for.
+    /// Variant of this kernel.
     #[inline]
     pub const fn variant(self) -> Variant {
         self.0

@@ -1,4 +1,5 @@
-//! How fast the kernels are on this machine; `phineus bench` and `examples/kernels.rs` print it.
+//! Measures the speed of the kernels on this machine; `phineus bench` and `examples/kernels.rs`
+//! print it.
 //!
 //! A [`Rate`] comes from several repetitions of about a millisecond each: the best says what the
 //! code can do, the median what this machine gave it.

@@ -1,4 +1,4 @@
-//! [`Simd`]: how wide the vectors are in loops that need no AES, chosen once at run time.
+//! [`Simd`]: width of the vectors in loops that need no AES, chosen once at run time.
 //!
 //! Apart from [`Kernel`](crate::Kernel) because machines with AVX2 and without VAES are many.
 
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The widths that a [`Simd`] can stand for, narrowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Width {
-    /// What the compiler's target has.
+    /// Instructions of the compiler's target only.
     Portable,
     /// AVX2 (with BMI2).
     Avx2,
@@ -49,7 +49,7 @@ impl Simd {
         Simd::supported().filter(|simd| simd.0 <= cap).last().unwrap_or(Simd::PORTABLE)
     }
 
-    /// What this stands for.
+    /// Width of the vectors.
     #[inline]
     pub const fn width(self) -> Width {
         self.0

@@ -1,4 +1,4 @@
-//! Runs a program of several blocks, and keeps what they carry.
+//! Runs a program of several blocks, and holds the values that they carry.
 //!
 //! A driver lives through all blocks: no counter, label or triple of one is used again in another.
 //! What is carried lies, as the protocol holds it, in memory of its own, outside the frames, and a
@@ -105,7 +105,7 @@ impl Carried {
         }
     }
 
-    /// What was stored is what is loaded from now on.
+    /// Makes the stored values those that later blocks load.
     fn end_block(&mut self) {
         for slot in self.stored.drain(..) {
             self.current[slot] = !self.current[slot];
@@ -120,7 +120,7 @@ impl Carried {
     }
 }
 
-/// What the end of a block opens and publishes.
+/// End of a block: the values that it opens and publishes.
 struct End<'a, D> {
     driver: &'a mut D,
     carried: &'a mut Carried,
@@ -146,7 +146,7 @@ impl<D: Driver> Openings for End<'_, D> {
 /// Runs the blocks of a program from the first to one that ends it.
 ///
 /// `enter` is called with the number of each block before it runs. A block runs `turns_max` times
-/// at most. `progress` is as for [`crate::run`]; the instructions of all turns count.
+/// at most. `progress` is as for [`crate::run`]; the instructions of all iterations count.
 ///
 /// # Errors
 /// [`RunError`]; driver, memory and carried values must not be used after one.

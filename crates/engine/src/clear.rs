@@ -1,4 +1,4 @@
-//! The clear driver: runs a program on values that are not hidden. It defines what is right.
+//! The clear driver: runs a program on values that are not hidden. It defines the correct results.
 //!
 //! It computes each operation by its meaning in the op table, in integers, and shares no code
 //! with the circuits of the protocols that are tested against it. A wire is a byte of 0 or 1.

@@ -1,4 +1,4 @@
-//! Where values come from and go to: tables, checked against the program's ports.
+//! Inputs and outputs: tables, checked against the program's ports.
 
 use phineus_bytecode::{Description, Instruction, Lane, StepDigit, Table, step_digit};
 
@@ -11,9 +11,9 @@ pub enum DataError {
     Mismatch {
         /// The port's name.
         port: String,
-        /// What the program says.
+        /// Shape that the program states.
         expected: String,
-        /// What was given.
+        /// Shape that was given.
         found: String,
     },
     /// There is not one table, or place of a table, for each input port.
@@ -103,7 +103,8 @@ impl Inputs {
         (row..row + u64::from(instruction.lanes)).map(cell)
     }
 
-    /// The same as integers with the sign of the instruction's element, if all are below 2^63.
+    /// Returns the lanes as integers with the sign of the instruction's element, if all are below
+    /// 2^63.
     pub fn integers(&self, instruction: &Instruction) -> Option<impl Iterator<Item = i64> + '_> {
         let [port, column, row, _] = instruction.immediates;
         let (width, is_signed) = (instruction.element.width(), instruction.element.is_signed());

@@ -1,4 +1,4 @@
-//! [`Driver`]: what a protocol gives to the engine.
+//! [`Driver`]: the interface of a protocol to the engine.
 
 use phineus_bytecode::{Instruction, Lane};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -17,7 +17,7 @@ pub trait Driver {
     /// Brings values in; `wires` receives them.
     ///
     /// # Errors
-    /// If the values are not to be had, or the peer fails.
+    /// If the values are not available, or the peer fails.
     fn input(
         &mut self,
         instruction: &Instruction,
@@ -66,11 +66,12 @@ pub trait Driver {
         self.finish()
     }
 
-    /// What the last block opened as output port `port`, a value of one lane. It is asked for once
-    /// for each step that opens, in the order of the steps.
+    /// Value of one lane that the last block opened as output port `port`. It is called once for
+    /// each step that opens, in the order of the steps. It is asked for once for each step that
+    /// opens, in the order of the steps.
     ///
     /// # Errors
-    /// If it is not to be had, because who opens it has failed.
+    /// If it is not available, because who opens it has failed.
     ///
     /// # Panics
     /// If this party does not learn it; and by default, of drivers that run programs of one block.

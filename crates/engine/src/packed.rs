@@ -177,7 +177,7 @@ fn extend(out: &mut [u8], a: &[u8], sign: &[u8], signed: bool) {
     }
 }
 
-/// The same wires in the same order as rows of another length.
+/// Regroups the wires into rows of another length, in the same order.
 fn reshape(out: &mut [u8], a: &[u8], lanes: usize, from_lanes: usize) {
     if lanes.is_multiple_of(8) && from_lanes.is_multiple_of(8) || lanes == from_lanes {
         return out.copy_from_slice(a);

@@ -1,4 +1,4 @@
-//! [`Arguments`]: what a program is traced for: its parameters and the sizes of its inputs.
+//! [`Arguments`]: parameters and sizes of inputs for which a program is traced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub struct Parameter {
     pub name: String,
     /// Its value when not given; `None` if it must be given.
     pub default: Option<String>,
-    /// What it is for.
+    /// Description for help.
     pub help: String,
 }
 

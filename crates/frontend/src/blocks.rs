@@ -1,12 +1,13 @@
 //! Control flow on values that are opened while the program runs.
 //!
-//! What is opened is known to all parties, and so is which way the program takes: how often a loop
+//! What is opened is known to all parties, and so is which path the program takes: how often a loop
 //! runs is revealed. [`Tracer::while_open`], [`Tracer::for_open`] and [`Tracer::if_open`] say most
 //! of it; below them are blocks, registers and variables, for front ends with a control flow of
 //! their own.
 //!
-//! A value of one block is used in another as it is: it is carried there. What changes from turn to
-//! turn of a loop is state, or a [`Variable`]. Outputs leave in the block that ends the program.
+//! A value of one block is used in another as it is: it is carried there. What changes from
+//! iteration to iteration of a loop is state, or a [`Variable`]. Outputs leave in the block that
+//! ends the program.
 //! ```
 //! use phineus_frontend::{U32, program};
 //!
@@ -247,7 +248,7 @@ impl Tracer {
         recording.current_mut().stores.insert(slot, local(name));
     }
 
-    /// What `variable` is now.
+    /// Current value of `variable`.
     #[track_caller]
     pub fn get(&self, variable: &Variable) -> Value {
         let Variable { slot, element, lanes } = *variable;
@@ -262,8 +263,8 @@ impl Tracer {
         }
     }
 
-    /// Repeats `body` on the state while `go_on` says 1, which is opened before each turn; gives
-    /// the state of the end.
+    /// Repeats `body` on the state while `go_on` says 1, which is opened before each iteration;
+    /// gives the state of the end.
     ///
     /// All parties learn how often `body` ran. `name` says in the list of what is revealed what is
     /// opened.

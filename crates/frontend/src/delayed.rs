@@ -142,7 +142,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
 #[derive(Default)]
 pub(crate) struct Waiting {
     by_key: HashMap<u64, Vec<Weak<Delayed>>>,
-    /// The same, in the order in which they were made.
+    /// All delayed sums, in the order of their creation.
     all: Vec<Weak<Delayed>>,
 }
 
@@ -318,7 +318,7 @@ impl Delayed {
         term.sum.get().is_some_and(Known::is_done)
     }
 
-    /// What is to be recorded; nothing if that is done.
+    /// Outline of the pending sum; `None` if it has been recorded.
     fn outline(&self) -> Option<Outline<'_>> {
         if self.done.borrow().is_some() {
             return None;
@@ -350,7 +350,7 @@ fn go_on(alike: &[Rc<Delayed>]) -> bool {
     2 * alike.iter().filter(holds).count() > alike.len()
 }
 
-/// What a sum still has to be computed of.
+/// Terms of a sum that have not been computed.
 struct Outline<'a> {
     terms: Vec<&'a Term>,
     added: Vec<Value>,

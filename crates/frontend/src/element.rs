@@ -1,4 +1,4 @@
-//! [`Element`]: the types a secret can have, and what may stand on the right of an operator.
+//! [`Element`]: types of secrets, and the operands that an operator accepts on its right.
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{ElementType, Lane};
@@ -34,7 +34,7 @@ pub trait Element: Clone {
     }
 }
 
-/// What may stand on the other side of an operator: a value of the type, or a public integer.
+/// Operand on the right of an operator: a value of the type, or a public integer.
 pub trait Operand<T: Element> {
     /// The value; `beside` says who records it.
     #[track_caller]

@@ -1,9 +1,9 @@
-//! What can be wrong with a program, its arguments or a circuit file.
+//! Errors in a program, its arguments or a circuit file.
 
 use std::fmt;
 use std::panic::Location;
 
-/// The most faults of one program that are kept.
+/// The most faults of one program that are stored.
 pub const FAULTS_MAX: usize = 20;
 
 /// One mistake in a program, and where it was made.
@@ -13,7 +13,7 @@ pub struct Fault {
     pub file: String,
     /// The line in it.
     pub line: u32,
-    /// What is wrong.
+    /// Description of the fault.
     pub what: String,
 }
 
@@ -60,9 +60,9 @@ pub enum ProgramError {
     UnknownParameter {
         /// The program.
         program: String,
-        /// What was given.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
     /// A parameter without a default that was not given.
@@ -70,7 +70,7 @@ pub enum ProgramError {
     MissingParameter {
         /// Its name.
         name: String,
-        /// What it is for.
+        /// Description of the argument.
         help: String,
     },
     /// A parameter whose value does not fit.
@@ -78,9 +78,9 @@ pub enum ProgramError {
     BadParameter {
         /// Its name.
         name: String,
-        /// What was given.
+        /// The value that was given.
         value: String,
-        /// What was expected.
+        /// The values that are valid.
         expected: String,
     },
     /// The size of an input is not known.
@@ -105,7 +105,7 @@ pub enum ProgramError {
     /// The program refuses its arguments or inputs.
     #[error("{0}")]
     Refused(String),
-    /// The plaintext twin gives no answer on these inputs.
+    /// The plaintext reference gives no answer on these inputs.
     #[error("{0}")]
     Twin(String),
     /// A circuit file is malformed.
@@ -115,7 +115,7 @@ pub enum ProgramError {
         file: String,
         /// The line, counted from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Description of the fault.
         what: String,
     },
     /// The program file cannot be written or read.

@@ -1,4 +1,4 @@
-//! What an operation with public operands becomes: a constant, or something that needs fewer ANDs.
+//! Folding of operations with public operands: to constants, or to operations with fewer ANDs.
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op};

@@ -184,7 +184,7 @@ impl Value {
         self.lane_fold(Op::LaneXor)
     }
 
-    /// The same wires in the same order, seen as lanes of `width` bits.
+    /// Returns the wires in the same order as lanes of `width` bits.
     #[track_caller]
     pub fn reshape(&self, width: u16) -> Value {
         let wires = self.shape().wires();

@@ -1,4 +1,4 @@
-//! The Rust language for secure programs, Bristol circuits, and hybrid circuits of HyCC.
+//! Writing secure programs in Rust, and reading Bristol circuits and hybrid circuits of HyCC.
 //!
 //! A value may say how the parties hold it: `.to_arith()`, `.to_gmw()`, `.to_bmr()`. Operators take
 //! operands of one sharing; a public operand fits each, and one that says nothing follows the

@@ -1,4 +1,4 @@
-//! What the typed values have in common, written once.
+//! Operators of the typed values, written once.
 //!
 //! Each macro expects `Element`, `Operand`, `Sharing`, `Tracer` and `Bit` in scope where it is used,
 //! and a tuple struct around a [`crate::Value`].
@@ -51,7 +51,7 @@ macro_rules! unary_operator {
     };
 }
 
-/// What every secret type can do.
+/// Methods of every secret type.
 macro_rules! common {
     ([$($generics:tt)*] $type:ty) => {
         impl<$($generics)*> $type {

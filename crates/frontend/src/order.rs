@@ -1,4 +1,4 @@
-//! How the owner of an input arranges its rows before they come in.
+//! Order of an input's rows, in which its owner brings them.
 
 use phineus_bytecode::{Lane, RowOrder, Table};
 

@@ -1,4 +1,4 @@
-//! Programs among any number of parties: who takes part, and who learns the result.
+//! Programs among any number of parties: computing parties and receivers of results.
 
 use crate::arguments::{Arguments, Parameter};
 use crate::error::ProgramError;

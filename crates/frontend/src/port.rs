@@ -39,7 +39,7 @@ pub struct OutputRows {
     given: u64,
 }
 
-/// What one column gives out of one stretch of rows.
+/// Output of one column over consecutive rows.
 struct Chunk {
     value: Value,
     /// First bit and number of bits, if not all of them.

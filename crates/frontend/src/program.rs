@@ -1,4 +1,4 @@
-//! [`Program`]: something that can be run by name, and programs made from a closure.
+//! [`Program`]: a program that users can run by name, and programs made from a closure.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ pub trait Program: Send + Sync {
     /// The name by which it is run.
     fn name(&self) -> &str;
 
-    /// What it does, in one sentence.
+    /// Purpose of the program, in one sentence.
     fn about(&self) -> &str;
 
     /// Its public parameters.
@@ -50,7 +50,7 @@ pub trait Program: Send + Sync {
     /// Lets go of what only tracing needs: nothing more will be asked for a while.
     fn rest(&self) {}
 
-    /// The same computation in plain Rust, independent of the circuits: the outputs by port.
+    /// Computes the same in plain Rust, independently of the circuits; returns the outputs by port.
     ///
     /// `inputs` are the input ports' tables as they enter: already in the port's row order.
     fn twin(
@@ -64,7 +64,7 @@ pub trait Program: Send + Sync {
     /// Makes ready what [`Program::twin`] needs besides inputs.
     ///
     /// # Errors
-    /// If there can be no twin: of C that is not plain C.
+    /// If there can be no plaintext reference: of C that is not plain C.
     fn prepare_twin(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
         Ok(())
     }
@@ -87,7 +87,8 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// Whether outputs are right where the twin says `expected`: by default, if they are equal.
+    /// Whether outputs are right where the plaintext reference gives `expected`: by default, if
+    /// they are equal.
     ///
     /// A program whose result is not unique, such as an unstable sort, says more.
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
@@ -116,7 +117,7 @@ pub fn same_rows(a: &Table, b: &Table) -> bool {
         && (0..a.row_count()).all(|row| a.row(row) == b.row(row))
 }
 
-/// What tracing produced, besides the program file itself.
+/// Results of tracing, besides the program file itself.
 #[derive(Clone, Debug)]
 pub struct Traced {
     /// Parties, ports and parameters.
@@ -218,7 +219,7 @@ impl ProgramBuilder {
 }
 
 impl ClosureProgram {
-    /// The same computation in plain Rust, for `--verify`.
+    /// Sets the plaintext reference for `--verify`: the same computation in plain Rust.
     pub fn twin<F>(mut self, twin: F) -> ClosureProgram
     where
         F: Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync + 'static,

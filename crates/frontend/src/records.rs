@@ -121,7 +121,7 @@ impl Records {
         self.to_sharing(Sharing::Garbled)
     }
 
-    /// The same rows in chunks of `lanes`.
+    /// Returns the same rows in chunks of `lanes`.
     #[track_caller]
     pub fn rechunked(self, lanes: u32) -> Records {
         if lanes == self.lanes {
@@ -151,7 +151,7 @@ impl Records {
         &self.elements
     }
 
-    /// What records it.
+    /// Tracer that records the values.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer
     }

@@ -45,14 +45,14 @@ pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Tabl
     Ok(state.outputs)
 }
 
-/// What a program has computed so far.
+/// State of the plaintext reference: the values that a program has computed so far.
 struct ReferenceState<'a> {
     inputs: &'a [Table],
     outputs: Vec<Table>,
     values: Vec<Lanes>,
     slots: Shared<Slot>,
     carried: Vec<Lanes>,
-    /// What the block at hand stores, for later ones.
+    /// Values that the current block stores for later ones.
     stored: Vec<(usize, Lanes)>,
 }
 

@@ -1,4 +1,4 @@
-//! How values come to one sharing, and what arithmetic shares cannot do.
+//! Conversion of values to one sharing, and the limits of arithmetic shares.
 //!
 //! An operation takes operands of one sharing. A public operand fits every sharing, one that says
 //! none follows the others, and two that say different ones are a mistake of the program: what
@@ -66,7 +66,7 @@ fn name(sharing: Sharing) -> &'static str {
 }
 
 impl Value {
-    /// The same integers in a sharing; [`Sharing::Any`] leaves it as it is.
+    /// Converts the integers to a sharing; [`Sharing::Any`] leaves it unchanged.
     ///
     /// A public value stays public. A value as it came from an input comes in again, in that
     /// sharing, which costs less than any conversion: nothing, unless it is the garbled one.

@@ -1,4 +1,4 @@
-//! [`Tracer`]: records what a program does with its values, as a stream of instructions.
+//! [`Tracer`]: records a program's operations as a stream of instructions.
 //!
 //! Memory is bounded: instructions go to the writer at once, and a value is only a name.
 //! Mistakes do not stop the program: they are collected with the line that made them, and
@@ -65,7 +65,7 @@ pub(crate) struct Cells {
     name: Cell<Option<u64>>,
     /// Read in a sharing before they were recorded: only a use of them records them.
     is_replaced: Cell<bool>,
-    /// The same cells in each sharing, by its code.
+    /// Input cells in each sharing, by the code of the sharing.
     shared: RefCell<[Option<Rc<Cells>>; Sharing::ALL.len()]>,
 }
 
@@ -230,7 +230,7 @@ impl Tracer {
         Some(cells)
     }
 
-    /// The same cells in a sharing.
+    /// Returns the same input cells in another sharing.
     pub(crate) fn shared_cells(&self, cells: &Rc<Cells>, sharing: Sharing) -> Rc<Cells> {
         let mut shared = cells.shared.borrow_mut();
         let twin = shared[sharing as usize].get_or_insert_with(|| {
@@ -383,7 +383,7 @@ impl Recording {
     }
 }
 
-/// What is wrong with the instruction on these operands, if anything.
+/// Fault of the instruction on these operands, if any.
 #[inline]
 fn violation(instruction: &Instruction, operands: &[&Value]) -> Option<String> {
     let info = instruction.op.info();

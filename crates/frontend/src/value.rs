@@ -86,17 +86,17 @@ impl Value {
         &self.place
     }
 
-    /// What records it.
+    /// Tracer that records the value.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer
     }
 
-    /// What its lanes are, and how they are shared.
+    /// Type of its lanes, with the sharing.
     pub fn element(&self) -> ElementType {
         self.element
     }
 
-    /// What its lanes are, however they are shared.
+    /// Type of its lanes, without the sharing.
     pub fn integer(&self) -> ElementType {
         self.element.shared(Sharing::Any)
     }
@@ -134,7 +134,7 @@ impl Value {
         Value::known(&self.tracer, self.element, self.lanes, value)
     }
 
-    /// The same bits, signed or not.
+    /// Returns the same bits with another signedness.
     pub fn with_sign(&self, signed: bool) -> Value {
         let element = ElementType::integer(self.width(), signed).shared(self.sharing());
         Value { element, ..self.clone() }

@@ -120,7 +120,7 @@ impl<T: Element> Vector<T> {
         self.lanes
     }
 
-    /// What records it.
+    /// Tracer that records the elements.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer
     }
@@ -187,7 +187,7 @@ impl<T: Element> Vector<T> {
         (left.zip(right).collect(), lanes)
     }
 
-    /// The same elements in chunks of `lanes` lanes.
+    /// Returns the same elements in chunks of `lanes` lanes.
     #[track_caller]
     pub fn rechunked(&self, lanes: u32) -> Vector<T> {
         if lanes == self.lanes {

@@ -1,4 +1,4 @@
-//! What holds between each row and the next.
+//! Relations between each row and the next.
 
 use phineus_frontend::{Records, Value};
 

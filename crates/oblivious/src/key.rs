@@ -1,4 +1,4 @@
-//! [`Key`]: what records are compared by.
+//! [`Key`]: the key by which records are compared.
 
 use phineus_frontend::Value;
 

@@ -10,7 +10,7 @@ use phineus_frontend::{Bit, Element, Records, UInt, Value, Vector};
 use crate::lanes::lane_count;
 use crate::network::Rows;
 
-/// What an associative combination of an earlier and a later stretch of rows gives.
+/// Result of an associative combination of an earlier and a later range of rows.
 type Combined = Vec<Value>;
 
 /// Row `i` of the result is rows `0` to `i` combined by the associative `combine(earlier, later)`.

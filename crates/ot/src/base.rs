@@ -233,7 +233,7 @@ fn shared_keys(
     Ok(encode_doubled(&halves))
 }
 
-/// What both parties saw of one OT: bound into its pads.
+/// Messages of one OT that both parties saw; its pads are bound to them.
 struct Transcript<'a> {
     session: &'a SessionId,
     index: usize,

@@ -28,7 +28,7 @@ use crate::OtError;
 pub(crate) const DIGEST_BYTES: usize = 32;
 /// The hash of the choices and the digest of the columns' hashes.
 pub(crate) const PROOF_BYTES: usize = size_of::<Block>() + DIGEST_BYTES;
-/// What a leaf gives away for the check of its tree.
+/// Bytes that a leaf contributes to the check of its tree.
 pub(crate) const OPENING_BYTES: usize = 32;
 
 /// The hash of all trees and corrections so far: where the challenges come from. Without the trees

@@ -9,7 +9,7 @@
 //! its choice exchanges: see `precomputed`.)
 //!
 //! Cost per OT: that of the random OT and the bits of the correlation; two more messages than
-//! random OTs need, one each way: one round.
+//! random OTs need, one in each direction: one round.
 //! Not protected: a malicious sender can send any `y`, which shifts the receiver's share.
 
 use phineus_channels::Channel;
@@ -80,7 +80,7 @@ impl Correlation {
         if word + 1 == self.words { self.word_bits.1 } else { self.word_bits.0 }
     }
 
-    /// What the sender sends for `x`.
+    /// Message of the sender for `x`.
     #[inline(always)]
     pub(crate) fn offer(&self, x: u64, zero: u64, one: u64) -> u64 {
         if self.additive { x.wrapping_add(zero).wrapping_add(one) } else { x ^ zero ^ one }

@@ -14,14 +14,14 @@ use super::{SessionId, spcot};
 /// The deepest tree of any size.
 pub(crate) const DEPTH_MAX: usize = LpnParameters::HUGE.depth();
 
-/// What a sender knows of the trees of an iteration.
+/// A sender's knowledge of the trees of an iteration.
 #[derive(Zeroize)]
 pub(crate) struct Roots {
     pub(crate) delta: Delta,
     pub(crate) roots: Vec<Block>,
 }
 
-/// What a receiver knows of the trees of an iteration.
+/// A receiver's knowledge of the trees of an iteration.
 #[derive(Zeroize)]
 pub(crate) struct Paths {
     /// The number of each tree's unknown leaf.
@@ -30,7 +30,7 @@ pub(crate) struct Paths {
     pub(crate) sums: Vec<Block>,
 }
 
-/// What makes the leaves of one tree of an iteration.
+/// Expands the leaves of the trees of an iteration.
 pub(crate) trait Trees: Zeroize {
     fn leaves(&self, hash: &CrHash, tree: usize, tweak: u64, out: &mut [Block], room: &mut [Block]);
 }
@@ -74,7 +74,7 @@ pub(crate) struct Iterations<T: Zeroize> {
     pub(crate) size: LpnParameters,
     pub(crate) hash: CrHash,
     code: LocalCode,
-    /// What this iteration stretches.
+    /// Correlated OTs that this iteration stretches.
     secret: Zeroizing<Vec<Block>>,
     /// The first OTs of this iteration, from which the next is made.
     pub(crate) seed: Zeroizing<Vec<Block>>,

@@ -1,4 +1,4 @@
-//! [`OtKind`]: which extension, chosen while a program runs, and both behind one type.
+//! [`OtKind`]: an OT extension that is chosen at run time.
 //!
 //! Costs, invariants and what is not protected are those of the extension: `softspoken` needs
 //! only AES and most bytes, `silent` fewest bytes, more time, memory and assumptions.
@@ -141,7 +141,8 @@ pub enum OtExtensionReceiver {
 }
 
 impl OtExtensionSender {
-    /// Sets up an extension of a kind; the bytes each way are those of [`OtKind::setup_bytes`].
+    /// Sets up an extension of a kind; the bytes in each direction are those of
+    /// [`OtKind::setup_bytes`].
     ///
     /// # Errors
     /// When the channel fails or the peer sends what no honest peer sends.

@@ -148,7 +148,7 @@ pub trait CorrelatedOtReceiver {
     ) -> Result<(), OtError>;
 }
 
-/// What names a session: public, the same at both parties, never used for two sessions.
+/// Identifier of a session: public, the same at both parties, never used for two sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionId([u8; 32]);
 

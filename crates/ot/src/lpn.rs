@@ -1,4 +1,4 @@
-//! Local linear codes, and how large they must be: what stretches correlated OTs in silent OT.
+//! Local linear codes that stretch correlated OTs in silent OT, and their sizes.
 //!
 //! Source: Yang, Weng, Lan, Zhang, Wang, "Ferret: Fast Extension for Correlated OT with Small
 //! Communication", CCS 2020 (ePrint 2020/924): primal LPN with regular noise and a `d`-local

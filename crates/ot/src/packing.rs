@@ -27,7 +27,7 @@ pub(crate) fn select_bits(blocks: &[Block], out: &mut [u64]) {
     }
 }
 
-/// Packs the lowest `width` bits of every number into `out`, which has just room for them.
+/// Packs the lowest `width` bits of every number into `out`, which has just space for them.
 pub fn pack(width: u32, numbers: &[u64], out: &mut [u64]) {
     let (mut pending, mut filled, mut at) = (0u64, 0, 0);
     for number in numbers {

@@ -1,4 +1,4 @@
-//! Random OTs of single bits, packed: what triples in Z_2 are made of.
+//! Random OTs of single bits, packed: the basis of triples in Z_2.
 //!
 //! Source: `random`, of whose messages only bit 0 is kept. Cost per OT: that of a random OT.
 //! Bits beyond the last OT are 0.

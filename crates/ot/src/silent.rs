@@ -35,7 +35,7 @@ use crate::OtError;
 const START_FIELD: FieldBits = FieldBits::QUIET;
 /// The iteration that stretches them to the seed of any size.
 const START: LpnParameters = LpnParameters::SMALL;
-/// What separates the hashes and codes of that iteration from those of the others.
+/// Domain separation of the hashes and codes of the first iteration.
 const START_PURPOSE: &str = "phineus silent OT start 1";
 const PURPOSE: &str = "phineus silent OT 1";
 
@@ -87,7 +87,7 @@ pub struct SilentReceiver {
 }
 
 impl SilentSender {
-    /// Runs the base OTs and the first iteration; the bytes each way are those of
+    /// Runs the base OTs and the first iteration; the bytes in each direction are those of
     /// [`setup_bytes`].
     ///
     /// # Errors

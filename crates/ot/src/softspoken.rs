@@ -40,7 +40,7 @@ pub struct SoftSpokenSender {
     /// One generator per known leaf, tree after tree, in the order of `pprf::evaluate`.
     generators: Vec<Prg>,
     tile: Tile,
-    /// What the checks of a malicious peer hash.
+    /// Transcript for the challenges of the checks.
     challenges: Challenges,
 }
 
@@ -68,7 +68,7 @@ pub struct SoftSpokenReceiver {
     /// One generator per leaf, tree after tree.
     generators: Vec<Prg>,
     pub(crate) tile: Tile,
-    /// What the checks of a malicious peer hash.
+    /// Transcript for the challenges of the checks.
     challenges: Challenges,
 }
 
@@ -130,7 +130,7 @@ impl SenderSetup {
 }
 
 impl SoftSpokenSender {
-    /// Runs the base OTs and the trees; the bytes each way are those of `setup_bytes`.
+    /// Runs the base OTs and the trees; the bytes in each direction are those of `setup_bytes`.
     ///
     /// # Errors
     /// When the channel fails or the peer sends what no honest peer sends.

@@ -15,7 +15,7 @@ pub(crate) const ROW_BLOCKS_MAX: usize = TILE_BLOCKS + 1;
 
 /// Blocks from the end of a column of a semi-honest tile to the next one, a line of the cache. A
 /// full tile's columns have 512 bytes: without it, the lines that a transposition reads of all 128
-/// would fall into 8 of the 64 sets of the first level of cache, which have room for 96.
+/// would fall into 8 of the 64 sets of the first level of cache, which have space for 96.
 const COLUMN_GAP: usize = 4;
 
 /// Blocks from one column of the longest rows to the next.
@@ -58,7 +58,7 @@ pub(crate) struct Tile {
     /// The bit matrix, one row per bit of delta, [`Tile::stride`] apart.
     pub(crate) columns: Zeroizing<Vec<Block>>,
     ot_count: u64,
-    /// What a test's receiver lies about.
+    /// Deviations of a test's receiver.
     #[cfg(test)]
     pub(crate) lies: Lies,
 }

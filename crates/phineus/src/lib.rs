@@ -51,7 +51,7 @@ pub fn main(program: impl Program + 'static) -> ExitCode {
     phineus_cli::main(Registry::built_in().with(program))
 }
 
-/// The same with several programs, run by their names.
+/// Runs the command line with several programs that users select by name.
 pub fn main_with(registry: Registry) -> ExitCode {
     phineus_cli::main(registry)
 }

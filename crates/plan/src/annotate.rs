@@ -1,4 +1,4 @@
-//! The backward pass: when is each value used next?
+//! The backward pass: finds the next use of each value.
 //!
 //! Belady's MIN (Belady, "A study of replacement algorithms for a virtual-storage computer", 1966)
 //! needs next-use times; MAGE (section 6.3) finds those of pages by a pass over placed
@@ -62,7 +62,7 @@ pub(crate) const NAMES_PER_FRAME: usize = FRAME_INSTRUCTIONS * OPERANDS_MAX;
 /// A frame's number, its instructions, and what is found out about them.
 type Batch = (usize, Vec<Instruction>, Found);
 
-/// What is found out about a frame, from its last instruction to the first.
+/// Next uses in a frame, collected from its last instruction to its first.
 #[derive(Default)]
 struct Found {
     /// The next uses of its instructions, moved ones where they come.

@@ -1,4 +1,4 @@
-//! Assignment: which sharing each value has.
+//! Assignment: chooses the sharing of each value.
 //!
 //! Front ends leave the sharing of most values open. This stage gives every instruction one, and
 //! inserts a conversion where a value is used in another sharing than it has; each value is
@@ -105,7 +105,7 @@ struct Value {
     /// Its names in the new program, by sharing.
     names: [Option<u64>; 4],
     shape: Shape,
-    /// What brings it in again, in any sharing.
+    /// Instruction that brings the value in again, in any sharing.
     source: Option<Instruction>,
 }
 

@@ -1,4 +1,4 @@
-//! The checker: proves that a planned program does what its program means.
+//! The checker: proves that a planned program computes the same as its program.
 //!
 //! Independent of the planner: it replays the plan over symbolic memory, in which a cell holds the
 //! name of a value, next to the program that was planned. It proves, for every instruction:
@@ -34,7 +34,7 @@ const FAULTS_MAX: usize = 20;
 /// The cells of a page: for each offset, the wires and the value there.
 type Cells = BTreeMap<u64, (u64, u64)>;
 
-/// What a frame is doing.
+/// State of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FrameState {
     Idle,
@@ -133,8 +133,8 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
     Ok(checker.faults)
 }
 
-/// What a plan has from its program: all but the plan itself, and the sharing of carried values, which
-/// planning chooses.
+/// Parts of a description that a plan takes from its program: everything except the plan and the
+/// sharing of carried values, which planning chooses.
 fn described_by(description: &Description) -> Description {
     Description { plan: None, slots: Default::default(), ..description.clone() }
 }

@@ -1,4 +1,4 @@
-//! The checker of ordering: proves that an ordered program computes what its program means.
+//! The checker of ordering: proves that an ordered program computes the same as its program.
 //!
 //! Independent of the order: every value gets a digest of the operation that defines it and of the
 //! digests of its operands, in the program and in the ordered program alike. They mean the same if
@@ -21,21 +21,21 @@ const FAULTS_MAX: usize = 20;
 
 type Digest = u128;
 
-/// Whether it is a carried value; its number, or port, column and row of the first cell; how many
-/// rows.
+/// Cells of an input or output: whether it is a carried value; its number, or port, column and row
+/// of the first cell; the number of rows.
 type Cells = (bool, u64, u64, u64, u32);
 
 #[derive(Default)]
 struct Meaning {
     values: Vec<Digest>,
     outputs: HashMap<Cells, Digest>,
-    /// What has been required so far, in its order.
+    /// Digests of the requirements so far, in order.
     required: Vec<Digest>,
     /// Of the outputs to parties: how much was required before.
     after: HashMap<Cells, usize>,
 }
 
-/// Whether it takes a value out of the program, to a party or to another block.
+/// Returns whether it takes a value out of the program, to a party or to another block.
 fn leaves(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Output | Op::Store)
 }
@@ -116,7 +116,7 @@ struct Replay<'a> {
     /// Issued instructions and their results by the round after which they finish.
     in_flight: BTreeMap<u64, VecDeque<(Instruction, Vec<Digest>)>>,
     outputs_wait: bool,
-    /// What has been opened of what is required, and how much of it in the order of the program.
+    /// Requirements that have been opened, and the number of opened ones in program order.
     opened: HashSet<Digest>,
     opened_in_order: usize,
 }

@@ -1,4 +1,4 @@
-//! The checker of ranges: proves what the lowering to a field claims of elements.
+//! The checker of ranges: proves the claims of the lowering to a field.
 //!
 //! Independent of the lowering (`integers.rs`): it computes an interval for each element of the lowered
 //! program, from the types of what comes in and from the operations alone, and shares no code with what

@@ -1,4 +1,4 @@
-//! Why a program cannot be planned.
+//! Errors of planning.
 
 /// Why a program cannot be planned or a plan cannot be checked.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum Error {
         limit_bytes >> 10
     )]
     PlannerMemory {
-        /// What it may take.
+        /// Limit on the memory of the planner.
         limit_bytes: u64,
         /// Values alive at once.
         live_values: u64,
@@ -50,7 +50,7 @@ pub enum Error {
     Invalid {
         /// The instruction, counted from 0.
         instruction: u64,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
     /// Keys whose order is proven are read a second time, when they might be others.

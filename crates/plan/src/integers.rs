@@ -1,5 +1,5 @@
-//! Integers in a field: which values are elements of a prime field, which are bits, and where an
-//! element must be brought back into the range of its type.
+//! Integers in a field: chooses which values are elements of a prime field and which are bits, and
+//! where an element must be reduced to the range of its type.
 //!
 //! Protocols over a field compute sums and products of integers by themselves, but not modulo
 //! `2^w`. This stage holds a value as an element that is *equal modulo `2^w`* to what the program
@@ -10,8 +10,9 @@
 //!
 //! In the lowered program, arithmetic sharing (`@a`) means one element for each lane, Boolean
 //! sharing (`@b`) one element of value 0 or 1 for each bit. Operations on bits that have no better
-//! form become circuits on `@b`. A value is converted at most once each way. Casts leave elements
-//! as they are, so that an `@a` operand may be defined with another width than it is used with.
+//! form become circuits on `@b`. A value is converted at most once in each direction. Casts leave
+//! elements as they are, so that an `@a` operand may be defined with another width than it is used
+//! with.
 //!
 //! Products whose range does not fit are made of limbs (`wide.rs`, `columns.rs`). Refused: sums of
 //! so many products that no limb would do ([`Error::FieldTooSmall`]).

@@ -1,4 +1,4 @@
-//! [`NameTable`]: what is known of each value that is alive, by the value's name.
+//! [`NameTable`]: facts about each value that is alive, by the value's name.
 //!
 //! Memory follows the most values that were alive at once, and depends on the program alone: a table
 //! with random hashing would grow at another moment in each run.

@@ -102,7 +102,7 @@ impl Ord for Bundle {
     }
 }
 
-/// What is held, the bundle to come next on top.
+/// Held bundles; the next one to be emitted is on top.
 struct Hold {
     held: Vec<Held>,
     /// First of the places of `held` that are free.
@@ -293,7 +293,7 @@ impl Inputs {
     /// Reads `instruction`, number `index`; says whether it is held. Appends to `given` what comes
     /// right before it, or in its place if it is held.
     ///
-    /// What is given has been read before: the numbers up to `index` have room for it.
+    /// What is given has been read before: the numbers up to `index` have space for it.
     #[inline]
     pub(crate) fn read(
         &mut self,

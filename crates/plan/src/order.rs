@@ -1,4 +1,4 @@
-//! Ordering: which instructions share a round.
+//! Ordering: decides which instructions share a round.
 //!
 //! List scheduling inside a window (Graham, "Bounds for certain multiprocessing anomalies", 1966):
 //! in each round, everything that has its operands is done or issued, in program order; then the
@@ -115,7 +115,7 @@ const NONE: u64 = u64::MAX;
 /// An instruction of the window that waits for a value, as its `k`-th operand: `3 number + k`.
 type Waiter = u64;
 
-/// What is known of a value of the program.
+/// State of a value of the program.
 struct Value {
     /// Its name in the ordered program, or [`NONE`] until it is defined there.
     name: u64,
@@ -168,7 +168,7 @@ struct Orderer<'a, M, E> {
     values: NameTable<Value>,
     /// Instructions that have their operands, first in program order on top.
     ready: BinaryHeap<Reverse<u64>>,
-    /// Ready ones that found no room in flight.
+    /// Ready ones that found no space in flight.
     stalled: Vec<u64>,
     /// When what is left is issued, once all of it is in the window and fits in flight.
     pace: Option<Pace>,
@@ -180,7 +180,7 @@ struct Orderer<'a, M, E> {
     /// will have.
     required: BTreeSet<u64>,
     required_due: Vec<(u64, u64)>,
-    /// What the outputs hold that wait for the end of the round, if any do.
+    /// Bytes of the outputs that wait for the end of the round, if any do.
     outputs_wait: Option<u64>,
     next_name: u64,
 }

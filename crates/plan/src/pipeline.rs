@@ -27,7 +27,7 @@ use crate::scratch::{Position, ScratchFile};
 /// Nanoseconds to copy a value to or from where it is carried, 64 KiB at most.
 const NS_PER_CARRIED: u64 = 1000;
 
-/// What a plan is made for.
+/// Options of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanOptions {
     /// The protocol's name.
@@ -122,7 +122,7 @@ impl Events {
     }
 }
 
-/// What placement and replacement found out.
+/// Result of placement and replacement.
 struct Placed {
     spill_slot_count: u64,
     unbounded_page_count: u64,
@@ -191,7 +191,7 @@ fn place_and_replace<R: Read + Seek + Send>(
     })
 }
 
-/// What scheduling found out, and the file without its end.
+/// Result of scheduling, and the file without its end.
 struct Scheduled<W: Write> {
     writer: ProgramWriter<W>,
     frame_count: u64,

@@ -1,7 +1,7 @@
-//! Placement: which page and which slot of it each value gets.
+//! Placement: chooses the page and the slot of each value.
 //!
 //! Source: MAGE, section 6.2. A page holds values of one size only (a slab), so that none
-//! straddles a page boundary; among the pages with room, the one with the fewest free slots is
+//! straddles a page boundary; among the pages with space, the one with the fewest free slots is
 //! taken, so that others can empty. Deviation: only pages that are in memory are candidates, since
 //! a slot on a page that is on storage would cost a transfer that a fresh page does not.
 
@@ -167,7 +167,7 @@ impl Placer {
         offset
     }
 
-    /// Makes `page` a candidate if it has room.
+    /// Makes `page` a candidate if it has space.
     fn link(&mut self, page: PageIndex) {
         let entry = &mut self.pages[page as usize];
         if entry.is_candidate || entry.free == 0 {

@@ -1,4 +1,4 @@
-//! Replacement: which page leaves memory when another must come in.
+//! Replacement: chooses the page that leaves memory when another must come in.
 //!
 //! Belady's MIN over exact next-use times (MAGE, section 6.3): the page whose next use is farthest
 //! leaves. A page that holds no living value is never written; one that has not changed since it
@@ -25,7 +25,7 @@ pub(crate) type PageIndex = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// What replacement tells the scheduler, in program order. Frames are logical.
+/// Event from replacement to the scheduler, in program order. Frames are logical.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
     /// The page in `frame` leaves; it is written to `slot` if `write`.

@@ -1,4 +1,4 @@
-//! Scheduling: when each transfer starts and when it must be complete.
+//! Scheduling: decides when each transfer starts and when it must be complete.
 //!
 //! Source: MAGE, section 6.4. A page that will be needed is read ahead into one of B spare
 //! frames; a page that leaves is written while the computation goes on. Deviations:

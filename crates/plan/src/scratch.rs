@@ -1,5 +1,4 @@
-//! What planning writes and reads again: in memory as long as it is little, then in files without
-//! names.
+//! Temporary files of planning: in memory while they are small, then in unnamed files.
 //!
 //! The first bytes of a file are held in memory, out of an allowance that all files of a [`Scratch`]
 //! share; the others are on disk, each at its own offset, with a hole where the first ones would be.
@@ -25,9 +24,9 @@ use crate::error::Error;
 /// large beside what a list entry takes.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// What plans may hold in memory, of all plans of a [`Scratch`] together: they stay as long as a run,
-/// and a plan with less than this on disk is no more than a thirty-second larger there, because its
-/// last block is not full.
+/// Limit on the memory of all plans of a [`Scratch`] together. Plans stay as long as a run. A
+/// larger plan goes to disk, where its last block, which is not full, makes it at most a thirty-second
+/// larger.
 const PLANS_BYTES: u64 = 128 * 1024;
 
 /// Where planning puts what it writes.

@@ -27,7 +27,7 @@ const DIMENSIONS_MAX: u64 = 4096;
 /// Bits of a generated coordinate: squares of 4096 of them stay below 2^32.
 const COORDINATE_BITS: u16 = 8;
 
-/// What the parameters say.
+/// Parameters of the program.
 struct Settings {
     names: Vec<String>,
     dimensions: u64,

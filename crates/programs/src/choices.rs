@@ -1,4 +1,4 @@
-//! What several programs' parameters say: a sharing, a choice, a width.
+//! Parameters that several programs have: a sharing, a choice, a width.
 
 use phineus_bytecode::Sharing;
 use phineus_frontend::{Arguments, ProgramError};

@@ -46,7 +46,7 @@ fn reversed_lane(lane: Lane, lane_width: usize, width: usize) -> Lane {
         .fold(Lane::ZERO, |result, index| (result << width) | ((lane >> (index * width)) & mask))
 }
 
-/// What the operation means on single lanes.
+/// Result of the operation on single lanes.
 fn meaning(op: Op, width: u16, operands: &[Lane]) -> Lane {
     let instruction = Instruction::new(op, ElementType::unsigned(width), 1);
     let operands: Vec<Vec<Lane>> = operands.iter().map(|&lane| vec![lane]).collect();

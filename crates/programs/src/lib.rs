@@ -1,4 +1,4 @@
-//! The programs that can be run by name.
+//! The built-in programs.
 
 mod accompanied;
 mod biometric;

@@ -8,7 +8,7 @@ use phineus_oblivious::{merge_comparators, sort_comparators};
 
 use super::{all, find};
 
-/// Generates, traces, runs in the clear and compares with the twin.
+/// Generates, traces, runs in the clear and compares with the plaintext reference.
 fn check(program: &dyn Program, given: &[(&str, &str)], rows: &[(&str, u64)], seed: u64) {
     checked(program, given, rows, seed);
 }

@@ -1,4 +1,4 @@
-//! What can go wrong while a protocol runs.
+//! Errors of a running protocol.
 
 use phineus_channels::ChannelError;
 use phineus_correlated::{CorrelatedError, StoreError};
@@ -17,7 +17,7 @@ pub enum ProtocolError {
     /// Correlated randomness cannot be had.
     #[error(transparent)]
     Preprocessing(#[from] StoreError),
-    /// The swap file of the garbling walk failed.
+    /// The swap file of the garbling pass failed.
     #[error(transparent)]
     Storage(#[from] phineus_engine::StorageError),
     /// The peer sent bytes that an honest peer never sends.

@@ -7,11 +7,13 @@ use phineus_bytecode::{ElementType, Instruction, Op, Phase, Sharing};
 use phineus_circuits::record::Template;
 use phineus_engine::bits::{Family, record, template_lanes};
 
-/// What makes two instructions have the same template.
+/// Key of instructions with the same template.
 type Key = (Op, u16, bool, u32, [u64; 4]);
 
-/// What was recorded in this process. A circuit is public and depends on its key alone, and
-/// recording AES takes 3 ms: planning, garbling, preprocessing and the run share what one recorded.
+/// Circuits that were recorded in this process. A circuit is public and depends only on its key,
+/// and recording AES takes 3 ms. So planning, garbling, preprocessing and the run share one
+/// recording. A circuit is public and depends on its key alone, and recording AES takes 3 ms:
+/// planning, garbling, preprocessing and the run share what one recorded.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
 type Recorded = HashMap<(Family, Key), Arc<Template>>;

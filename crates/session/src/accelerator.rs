@@ -1,4 +1,4 @@
-//! Whether a GPU computes products of matrices, and from which size on.
+//! Decides whether a GPU computes products of matrices, and from which size on.
 //!
 //! The device is found and measured before a run is planned: its driver takes memory of the
 //! process, which planning then counts. Nothing else of the plan depends on it, nor do results or
@@ -36,7 +36,7 @@ struct Ready {
     calibration: Calibration,
 }
 
-/// What a device that fails leaves for the user to read.
+/// Warning for the user about a device that failed.
 pub type Warning = Arc<OnceLock<String>>;
 
 impl Accelerator {
@@ -98,7 +98,7 @@ impl Accelerator {
         }
     }
 
-    /// The same for programs.
+    /// Returns the findings as JSON.
     pub fn to_json(&self) -> Value {
         let Ok(ready) = &self.0 else { return json!({ "used": false, "why": self.sentence() }) };
         json!({
@@ -146,7 +146,7 @@ impl Ready {
     }
 }
 
-/// So many threads of the processor, as in a run.
+/// Computes with this number of threads of the processor, as in a run.
 struct OnThreads(usize);
 
 impl<F: Field> MatrixProducts<F> for OnThreads {
@@ -209,7 +209,7 @@ fn stated_entries(costs: &std::collections::BTreeMap<String, u64>) -> u64 {
     demand_of_totals(costs, BatchScale::FULL).kinds().map(entries).sum()
 }
 
-/// What `doctor` says about a device: names, values and texts.
+/// Findings of `doctor` about a device: names, values and texts.
 pub fn findings() -> Vec<(&'static str, Value, String)> {
     match examine() {
         Ok(found) => found,

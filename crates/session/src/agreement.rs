@@ -1,4 +1,4 @@
-//! What the parties tell each other before anything secret is sent, and how they differ.
+//! Messages of the parties before anything secret is sent, and the differences between them.
 //!
 //! First each says what it was asked to run and how many rows it brings, then, after all have
 //! traced the program, what came out. Everybody compares with everybody; a difference is known to
@@ -19,7 +19,7 @@ use crate::choices::{NARROW_MASKS, Preprocessed};
 use crate::failure::{Exit, Failure, codes};
 use crate::told::Told;
 
-/// What a party was asked to do.
+/// Settings that a party was started with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Wish {
     pub version: String,
@@ -28,20 +28,20 @@ pub struct Wish {
     /// The OT extension that triples are made with; nothing for protocols that need none.
     #[serde(default)]
     pub ot: Option<String>,
-    /// What was typed of how shares are opened and converted, if not the default.
+    /// Options for opening and converting shares that were stated, if they are not the defaults.
     #[serde(default)]
     pub ways: BTreeMap<String, String>,
     /// When triples are made; nothing for protocols that need none. Of a client: whether it accepts
     /// correlated randomness from a dealer.
     #[serde(default)]
     pub preprocessing: Option<String>,
-    /// What `--protocol auto` depends on besides the program.
+    /// Inputs of `--protocol auto` besides the program.
     #[serde(default)]
     pub choosing: Option<Choosing>,
     /// The party's memory limit: the choice is made, and instructions are ordered, for the least
     /// of all.
     pub memory_limit_bytes: u64,
-    /// What the party wants to hold at most of what is opened in a round; the least of all counts.
+    /// Limit of this party on the bytes that a round opens; the least of all parties counts.
     #[serde(default)]
     pub slice_bytes: Option<u64>,
     /// Whether the party would have the network measured if nobody says what slices to take.
@@ -64,7 +64,7 @@ pub struct Wish {
     pub nonce: String,
 }
 
-/// What the choice of a protocol depends on.
+/// Inputs of the choice of a protocol.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choosing {
     /// The network that the party states; all state the same.
@@ -264,7 +264,7 @@ fn compare_preprocessing(
     }
 }
 
-/// What must be equal, by name: the program's hash and, for messages, what it covers.
+/// Items that must be equal, by name: the program's hash and, for messages, what it covers.
 pub fn agreement(
     program_hash: &str,
     description: &Description,
@@ -347,12 +347,12 @@ pub fn exchange_agreement(
     settle(channels, &differences)
 }
 
-/// What a plan states and all parties must state alike.
+/// Items of a plan that all parties must state alike.
 #[derive(Clone, Copy)]
 pub struct Stated<'a> {
-    /// What the run follows.
+    /// Settings that the run follows.
     pub settings: &'a Settings,
-    /// What the run costs.
+    /// Costs of the run.
     pub costs: &'a BTreeMap<String, u64>,
 }
 
@@ -377,8 +377,9 @@ pub fn exchange_ready<'a>(
     exchange_windows(channels, stated, None).map(|_| ())
 }
 
-/// The same, and how often all have room to double the window of what is made beside a run: as often
-/// as the one with the least room. A client makes nothing, and says nothing.
+/// Exchanges readiness, and the number of times that all parties have memory to double the window
+/// of preprocessing beside a run: the least of all numbers. A client makes no preprocessing and
+/// states no number.
 ///
 /// # Errors
 /// As [`exchange_ready`].

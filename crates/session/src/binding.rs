@@ -1,4 +1,4 @@
-//! Which table belongs to which input of the program.
+//! Assigns tables to the inputs of the program.
 
 use std::collections::BTreeMap;
 

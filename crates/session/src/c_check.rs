@@ -10,7 +10,7 @@ use crate::registry::{CDiagnostic, CLanguage, CheckedC, Registry};
 use crate::resolve::arguments_of;
 
 impl Registry {
-    /// The same, with C programs by LLVM.
+    /// Returns the registry with C programs read by LLVM in this process.
     pub fn with_c(self) -> Registry {
         self.with_language(CLanguage { open, check })
     }

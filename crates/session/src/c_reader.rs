@@ -7,7 +7,7 @@
 //! whatever it is doing.
 //!
 //! What it does not protect against: what that process takes is in no memory limit. The tables of a
-//! run go to it for `--verify` alone, as the plaintext twin is run there.
+//! run go to it for `--verify` alone, as the plaintext reference is run there.
 
 mod messages;
 mod process;

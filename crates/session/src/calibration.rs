@@ -1,5 +1,5 @@
-//! What a run adapts to without being told: what the network between the parties has on the way
-//! (bandwidth times delay), measured before a run, and the cache of the processor.
+//! Measurements that a run adapts to: bandwidth times delay of the network between the parties, and
+//! the cache of the processor.
 //!
 //! Each party sends `PROBE_BYTES` to all others at once, as in a round, and waits for theirs; how
 //! much longer that takes than a few bytes is what the bytes take. The first of `REPETITIONS`
@@ -23,7 +23,8 @@ const MESSAGES: usize = 4;
 const PROBE_BYTES: usize = MESSAGES * MESSAGE_BYTES;
 const _: () = assert!(8 * PROBE_BYTES <= phineus_channels::SEND_AHEAD_BYTES * 2);
 const REPETITIONS: usize = 3;
-/// What a probe takes at 100 Gbit/s: clocks and schedulers tell no less.
+/// Shortest time that a probe counts as: its time at 100 Gbit/s, since clocks and schedulers
+/// resolve no less.
 const PROBE_LEAST: Duration = Duration::from_micros(20);
 
 /// Bytes that are on the way between the parties when they wait for nothing: at the slowest of all

@@ -17,7 +17,7 @@ use crate::memory_watch::MemoryWatch;
 /// Interval at which the peak of the process's memory is compared with the limit.
 const MEMORY_PAUSE: Duration = Duration::from_millis(30);
 
-/// What has to be done to end the session.
+/// Steps that end the session.
 enum Stage {
     /// Nothing: no other party knows of it.
     Alone,

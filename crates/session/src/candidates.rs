@@ -1,4 +1,4 @@
-//! Which protocol will take the least time, of those that could run a program.
+//! Finds the protocol with the least predicted time among those that could run a program.
 
 use std::time::Duration;
 

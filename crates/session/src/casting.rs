@@ -1,5 +1,4 @@
-//! Who takes part in a run, and as what: parties that compute, and clients, who only share inputs
-//! and learn outputs.
+//! Role assignment: parties that compute, and clients, which only share inputs and learn outputs.
 //!
 //! A program names its own parties. Without more they are those who compute. `--computing` (or
 //! `computing` in cluster.toml) lets others compute; `--inputs-from` and `--outputs-to` say who
@@ -218,7 +217,7 @@ pub fn described(
     Ok(TracedFile { file, description, hash: written.hash, ..traced.clone() })
 }
 
-/// The same for a program of several blocks, which have all their ports in common.
+/// Assigns roles in a program of several blocks, which share all ports.
 fn described_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     description: Description,

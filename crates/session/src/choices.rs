@@ -58,9 +58,9 @@ impl Choice for GpuChoice {
 
     fn meaning(self) -> &'static str {
         match self {
-            GpuChoice::Auto => "Where a measurement shows that it is faster",
-            GpuChoice::Off => "The processor computes everything",
-            GpuChoice::Always => "Everything that it can compute: for tests",
+            GpuChoice::Auto => "If a measurement shows that it is faster, copies included",
+            GpuChoice::Off => "Never: the processor computes everything",
+            GpuChoice::Always => "Always, if the device can compute it (for tests)",
         }
     }
 
@@ -84,9 +84,9 @@ impl Choice for StorageBackend {
 
     fn meaning(self) -> &'static str {
         match self {
-            StorageBackend::Auto => "io_uring where the kernel allows it, else threads",
-            StorageBackend::IoUring => "io_uring or an error",
-            StorageBackend::Threads => "A few threads",
+            StorageBackend::Auto => "io_uring if the kernel allows it, otherwise threads",
+            StorageBackend::IoUring => "io_uring; an error if the kernel does not allow it",
+            StorageBackend::Threads => "Threads that read and write",
         }
     }
 }
@@ -103,9 +103,9 @@ impl Choice for OtExtension {
 
     fn meaning(self) -> &'static str {
         match self {
-            OtExtension::Softspoken => "SoftSpoken: 32 bits for each OT, from AES alone",
+            OtExtension::Softspoken => "SoftSpoken: 32 bits for each OT, assumes only AES",
             OtExtension::Silent => {
-                "Silent OT (Ferret): 0.41 to 2.6 bits for each OT, from learning parity with noise"
+                "Silent OT (Ferret): 0.41 to 2.6 bits for each OT, assumes learning parity with noise"
             }
         }
     }
@@ -139,7 +139,7 @@ impl Choice for NarrowMasks {
     fn meaning(self) -> &'static str {
         match self {
             NarrowMasks::Auto => {
-                "Narrow masks, unless the distance from an ideal run would pass 2^-30 in all"
+                "Narrow masks, unless the total distance from an ideal run would exceed 2^-30"
             }
             NarrowMasks::Always => {
                 "Narrow masks wherever the field is large enough: each opening adds 2^-40"
@@ -181,9 +181,9 @@ impl Choice for RepeatKeys {
 
     fn meaning(self) -> &'static str {
         match self {
-            RepeatKeys::Refuse => "They are an error",
+            RepeatKeys::Refuse => "Refuse the run",
             RepeatKeys::CountOnce => {
-                "Rows that are equal count once; rows with the same key and other values are an error"
+                "Count equal rows once; refuse rows with the same key and different values"
             }
         }
     }
@@ -214,11 +214,11 @@ impl Choice for Y2aChoice {
 
     fn meaning(self) -> &'static str {
         match self {
-            Y2aChoice::Bits => "With a shared bit for each bit, in one round",
+            Y2aChoice::Bits => "With one shared bit for each bit, in one round",
             Y2aChoice::Masks => {
-                "By masks that are garbled with the value, without a round: more bytes before"
+                "With masks that are garbled with the value: no round online, more bytes before"
             }
-            Y2aChoice::Auto => "The one that is predicted to be faster on the network of --net",
+            Y2aChoice::Auto => "The one with the least predicted time on the network of --net",
         }
     }
 }
@@ -259,12 +259,12 @@ impl Choice for BroadcastChoice {
 
     fn meaning(self) -> &'static str {
         match self {
-            BroadcastChoice::Direct => "From all to all, in one round",
+            BroadcastChoice::Direct => "From each party to all others, in one round",
             BroadcastChoice::Star => {
-                "To one party and from there to all: two rounds, and fewer bytes with three parties or more"
+                "To one party, which sends the sum to all: two rounds, fewer bytes from three parties on"
             }
             BroadcastChoice::Auto => {
-                "The one that is predicted to be faster on the network of --net"
+                "The one with the least predicted time on the network of --net"
             }
         }
     }

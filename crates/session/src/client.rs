@@ -1,6 +1,6 @@
 //! A client's part of a run: it shares its inputs, waits, and adds up its outputs.
 //!
-//! It walks through the same ordered program as those who compute, so it traces, assigns and orders
+//! It goes through the same ordered program as those who compute, so it traces, assigns and orders
 //! as they do; it needs no plan and no memory for values.
 
 use std::collections::BTreeMap;
@@ -31,11 +31,11 @@ use crate::protocol::{BlockRuns, Client, ClientStart, CostTerms, Protocol};
 use crate::traced::TracedFile;
 use crate::traced::{TracedBlocks, readers_bytes, results};
 
-/// The program as a client walks through it, and what that costs.
+/// The program as a client goes through it, and what that costs.
 pub struct ClientWalk {
     pub program: TracedFile,
     pub costs: BTreeMap<String, u64>,
-    /// What all parties follow.
+    /// Settings that all parties follow.
     settings: Settings,
     /// The most that this process will have resident.
     pub peak_bytes: u64,
@@ -46,7 +46,7 @@ pub struct ClientWalk {
     variant: Variant,
 }
 
-/// What a client has in the end.
+/// Result of a client's run.
 pub struct ClientRun {
     /// By output port.
     pub outputs: Vec<Option<Table>>,
@@ -58,7 +58,7 @@ pub struct ClientRun {
     pub farewell: Option<String>,
 }
 
-/// What a client runs with.
+/// Inputs of a client's run.
 pub struct ClientJob<'a> {
     pub party: u16,
     pub inputs: Vec<Option<Table>>,
@@ -277,7 +277,7 @@ impl ClientWalk {
     }
 }
 
-/// What a client has learned of what decides on what runs next; it holds nothing of what is
+/// Values that decide which block runs next, as a client has learned them; it holds nothing that is
 /// published.
 struct Learned<'a>(&'a dyn Client);
 

@@ -1,4 +1,4 @@
-//! Triples and other correlated randomness: where a run gets it from.
+//! Sources of triples and other correlated randomness of a run.
 //!
 //! [`MeteredRandomness`] is any of it, from whatever source: it measures how much is drawn
 //! and how long that takes. `shares` and `authenticated` know the two sorts, `files` the files.
@@ -68,14 +68,14 @@ pub struct MeteredRandomness<P: ?Sized, K> {
     name: fn(K) -> String,
 }
 
-/// What was measured of correlated randomness.
+/// Measurements of correlated randomness.
 #[derive(Clone, Debug, Default)]
 pub struct RandomnessFigures {
     pub setup: PhaseFigures,
     pub making: PhaseFigures,
     /// Of each two parties, in both directions.
     pub ots: u64,
-    /// What was used, by name.
+    /// Amounts used, by name.
     pub used: BTreeMap<String, u64>,
     /// How long the online phase waited for it.
     pub waited: Duration,
@@ -111,7 +111,7 @@ impl<P: ?Sized, K: RandomnessKind> MeteredRandomness<P, K> {
         Ok((parties, figures))
     }
 
-    /// Has the supplier do something, and measures how long that takes.
+    /// Has the source do something, and measures how long that takes.
     fn wait<R>(&mut self, what: impl FnOnce(&mut P) -> R) -> R {
         let start = Instant::now();
         let done = what(self.source.correlated_mut());

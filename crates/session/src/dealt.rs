@@ -13,7 +13,8 @@ use crate::prediction::{garbling_ot_bytes, preprocessing_bytes};
 use crate::protocol::{Protocol, ProtocolChoice};
 
 impl PlannedFile {
-    /// The same with the costs of a run whose correlated randomness is dealt.
+    /// Returns the plan with the costs of a run whose correlated randomness comes from a trusted
+    /// dealer.
     pub fn dealt(mut self) -> PlannedFile {
         let making = preprocessing_bytes(&self);
         // Tables are garbled all the same, but with oblivious transfers that are dealt.
@@ -51,7 +52,7 @@ impl PlannedFile {
     }
 }
 
-/// Refuses dealt correlated randomness for a protocol that takes none.
+/// Refuses correlated randomness from a trusted dealer for a protocol that takes none.
 pub fn check_dealt(choice: ProtocolChoice) -> Result<(), Failure> {
     match choice.stated().is_some_and(|protocol| protocol.has_preprocessing()) {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! How far a run on authenticated shares is from an ideal one, statistically (decision 0033).
+//! Statistical distance of a run on authenticated shares from an ideal one (decision 0033).
 
 use phineus_protocols::spdz::costs::totals;
 use phineus_protocols::spdz::distance::DISTANCE_MAX;

@@ -1,4 +1,4 @@
-//! Runs a planned program: memory, driver, and what came out of it.
+//! Runs a planned program: memory, driver, results.
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
@@ -23,7 +23,7 @@ use crate::told::Told;
 /// Transfers in flight at the device.
 pub const STORAGE_DEPTH: u32 = 32;
 
-/// What to run, as which party, with what.
+/// Inputs of a run: the program, the party and its resources.
 pub struct Job<'a> {
     pub planned: &'a PlannedFile,
     pub party: u16,
@@ -42,7 +42,7 @@ pub struct Job<'a> {
     pub progress: &'a Progress,
 }
 
-/// What a run gave, and what was measured.
+/// Results and measurements of a run.
 pub struct Executed {
     /// By output port; for the clear protocol, those of all parties.
     pub outputs: Vec<Option<Table>>,

@@ -75,9 +75,9 @@ const CLUSTER_FILE: &str = "cluster.toml";
 pub struct Failure {
     /// Which kind of failure it is, and how the process ends.
     pub code: Code,
-    /// What is wrong, and where: one fault, or the first of several.
+    /// Faults with their places: one, or the first of several.
     pub faults: Vec<Fault>,
-    /// What to do next.
+    /// Next step for the user.
     pub remedy: Option<String>,
     /// What the parties had learned when it happened.
     pub revealed: Option<String>,
@@ -98,7 +98,7 @@ impl Failure {
         Failure { code, faults, remedy: None, revealed: None, needed_bytes: None, silent: false }
     }
 
-    /// What is wrong, with its places: a line for each fault.
+    /// Text of all faults with their places: a line for each.
     pub fn message(&self) -> String {
         let lines: Vec<String> = self.faults.iter().map(Fault::to_string).collect();
         lines.join("\n")

@@ -30,7 +30,7 @@ use crate::traced::TracedFile;
 
 pub use blocks::{bytes_of_blocks, write_blocks};
 
-/// What the plan of a garbling program says in place of a protocol.
+/// Name that the plan of a garbling program states in place of a protocol.
 pub(crate) const PROTOCOL: &str = "garbling";
 
 /// The channels of one stream.
@@ -128,7 +128,7 @@ impl GarblingPlan {
         &self.file
     }
 
-    /// What is wrong with the garbling in the file of a plan, which was made from `ordered`.
+    /// Checks the garbling plan in the file of a plan, which was made from `ordered`.
     pub fn check(
         ordered: &TracedFile,
         planned: &TracedFile,

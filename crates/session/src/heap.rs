@@ -1,4 +1,4 @@
-//! Free memory of the heap goes back to the system, so that what is resident is what is used.
+//! Returns free memory of the heap to the system, so that resident memory is used memory.
 
 /// Gives all free memory back to the system.
 pub(crate) fn trim() {

@@ -1,4 +1,4 @@
-//! The first sentences of a report: who learnt what.
+//! Sentences about who learnt what, at the beginning of a report.
 
 use phineus_bytecode::{Description, OutputPort, RowOrder, Table};
 use phineus_tables::format_value;

@@ -1,4 +1,4 @@
-//! Who takes part in a run, and the connections between them.
+//! The parties of a run, and the connections between them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::protocol::{Adversary, Protocol, ProtocolChoice, STREAMS_MAX};
 use crate::settings::{Choice, Cluster, Together};
 use crate::told::Told;
 
-/// What is needed to meet the other parties.
+/// Settings for connecting to the other parties.
 pub struct Meeting<'a> {
     /// The names of the parties, clients last.
     pub members: &'a [String],

@@ -29,8 +29,8 @@ use crate::told::Told;
 pub use crate::process_memory::{OPTIMISED_PROCESS_BYTES, PROCESS_BYTES, default_limit};
 pub use figures::Figures;
 
-/// What a process has for the connections to each other party, before a run touches any more of
-/// what is counted for them: measured at 0.35 to 0.45 MiB.
+/// Memory of a process for the connections to each other party before a run touches more of it:
+/// measured at 0.35 to 0.45 MiB.
 const PEER_BYTES: u64 = 448 << 10;
 
 /// All streams to a peer are connected at once, even where one alone is used later: what that takes
@@ -39,10 +39,10 @@ const _: () = assert!(
     STREAMS_MAX as usize * CONNECTING_MEMORY_BYTES <= channel_memory_bytes(SEND_AHEAD_BYTES_MIN)
 );
 
-/// What there is besides where there are connections at all: code of TLS and of agreeing.
+/// Memory of a process that has any connections: code of TLS and of agreement.
 const CONNECTED_BYTES: u64 = 1408 << 10;
 
-/// What QUIC has besides: its code, and the thread that moves packets.
+/// Memory of QUIC: its code, and the thread that moves packets.
 const QUIC_CODE_BYTES: u64 = 1 << 20;
 
 /// The process of a party that has met so many others, with what it may still grow by: the release
@@ -67,20 +67,20 @@ pub fn check_limit(limit_bytes: u64) -> Result<(), Failure> {
         .revealed(Told::Nothing.sentence()))
 }
 
-/// What the process may still come to touch after it was measured: code of the protocol and of
-/// storage, thread stacks, and pages that the heap does not give back.
+/// Memory that the process may touch after it was measured: code of the protocol and of storage,
+/// thread stacks, and pages that the heap does not give back.
 pub const GROWTH_BYTES: u64 = 1 << 20;
 
 /// A reader of planned programs, and its thread: 4096 decoded instructions of about 100 bytes, a frame
 /// raw and compressed (at most 512 KiB each, 200 KiB in practice), and the decompressor (160 KiB).
 const READER_BYTES: u64 = 1 << 20;
 
-/// What the planner holds besides what it counts itself: buffers of instructions, next uses and
+/// Memory of the planner that it does not count itself: buffers of instructions, next uses and
 /// compressors (3 MiB) and the scheduler's window of 16,384 events (1.6 MiB).
 pub const PLANNER_BUFFERS_BYTES: u64 = 5 << 20;
 
-/// What planning may hold of the files that it writes and reads again, under a limit of so much: a
-/// sixteenth of it. The rest of the files is on disk.
+/// Memory for the temporary files of planning under a limit: a sixteenth of it. The rest of the
+/// files is on disk.
 pub fn scratch_memory(limit_bytes: u64) -> u64 {
     (limit_bytes / 16).min(SCRATCH_MEMORY_BYTES_MAX)
 }
@@ -89,18 +89,18 @@ pub fn scratch_memory(limit_bytes: u64) -> u64 {
 /// when planning is over, so that it adds nothing to what a run has at its peak.
 const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
 
-/// What the shares depend on.
+/// Parameters of the budget.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
     /// The limit of the process.
     pub limit_bytes: u64,
     /// The least limit of all parties, which the order of instructions depends on.
     pub least_limit_bytes: u64,
-    /// What a round of openings may hold, where somebody says so.
+    /// Limit on the bytes that a round opens, if it was stated.
     pub slice_bytes: Option<u64>,
     /// Whether authenticated inputs are proven to be in the range of their types.
     pub prove_inputs: bool,
-    /// What the process takes without any of the other shares.
+    /// Memory of the process without any of the other parts.
     pub process_bytes: u64,
     /// Input and output tables.
     pub tables_bytes: u64,
@@ -115,7 +115,7 @@ pub struct Situation {
     pub variant: Variant,
     /// The longest time from question to answer between two parties; all know the same.
     pub round_trip: Duration,
-    /// What carries the messages.
+    /// Transport that carries the messages.
     pub transport: Transport,
     /// A simulated network holds bytes back.
     pub network: Option<NetworkModel>,
@@ -131,7 +131,7 @@ impl Situation {
         self.layout().unit_bytes.into()
     }
 
-    /// What the costs of a plan depend on.
+    /// Parameters of the costs of a plan.
     pub fn cost_terms(&self, masks: Masks) -> CostTerms {
         let (parties, scale) = (self.parties, self.batch_scale());
         CostTerms { parties, scale, variant: self.variant, masks }
@@ -156,12 +156,12 @@ impl Situation {
         u64::from(streams) * (self.parties as u64).saturating_sub(1)
     }
 
-    /// What the connections to clients hold: they are not made smaller (`shared::take_clients`).
+    /// Memory of the connections to clients, which are not made smaller (`shared::take_clients`).
     fn client_channel_bytes(&self) -> u64 {
         self.channel_bytes(BatchScale::FULL) * self.clients as u64
     }
 
-    /// What a connection holds.
+    /// Memory of a connection.
     pub fn channel_bytes(&self, scale: BatchScale) -> u64 {
         let network = self.network.as_ref().map_or(0, NetworkModel::memory_bytes) as u64;
         let transport = match self.transport {
@@ -171,7 +171,7 @@ impl Situation {
         channel_memory_bytes(scale.ahead_bytes()) as u64 + transport + network
     }
 
-    /// What all connections hold.
+    /// Memory of all connections.
     pub fn connections_bytes(&self, scale: BatchScale, is_garbled: bool, is_made: bool) -> u64 {
         let computing = self.channel_bytes(scale) * self.channels(is_garbled, is_made);
         computing + self.client_channel_bytes()
@@ -206,8 +206,8 @@ impl Situation {
         }
     }
 
-    /// What planning takes, when nothing else is there yet: buffers, the circuits and, the largest
-    /// time, what records one.
+    /// Peak memory of planning, before the other parts exist: buffers, the circuits, and the
+    /// recording of the largest one.
     fn planning_bytes(&self, figures: &Figures) -> u64 {
         let recording = self.protocol.recording_bytes_per_two() * figures.largest_circuit_bytes / 2;
         let planner = figures.planner_bytes + figures.template_bytes + recording;

@@ -119,12 +119,12 @@ impl MemoryPool {
         Ok(MemoryPool(Arc::new(Pool { total_bytes, own_bytes, state, changed: Condvar::new() })))
     }
 
-    /// What sessions can take in all.
+    /// Memory for all sessions together.
     pub fn size_bytes(&self) -> u64 {
         self.0.total_bytes - self.0.own_bytes
     }
 
-    /// What no session has taken.
+    /// Memory that no session has reserved.
     pub fn free_bytes(&self) -> u64 {
         self.size_bytes().saturating_sub(self.0.state().taken_bytes())
     }
@@ -150,8 +150,8 @@ impl MemoryPool {
         Ok(self.take(&mut state, number, bytes))
     }
 
-    /// The same, and waits until other sessions have ended. Sessions that wait get their shares in the
-    /// order in which they came.
+    /// Reserves memory, and waits until other sessions have ended if necessary. Sessions that wait
+    /// get their shares in the order in which they came.
     ///
     /// # Errors
     /// Exit class 6 if the whole pool is too small; or `is_cancelled`, which is asked several times a
@@ -182,7 +182,7 @@ impl MemoryPool {
         }
     }
 
-    /// What a session of this limit takes from the pool.
+    /// Memory that a session with this limit takes from the pool.
     fn share_of(&self, limit_bytes: u64) -> Result<u64, Failure> {
         let bytes = limit_bytes.saturating_sub(PROCESS_BYTES);
         if bytes == 0 || bytes > self.size_bytes() {

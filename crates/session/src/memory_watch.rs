@@ -1,4 +1,4 @@
-//! The watch over the memory limit: a process that passes it ends its run at once.
+//! The watch over the memory limit: a process that exceeds it ends its run at once.
 //!
 //! The limit applies to the resident set as the system counts it (`VmRSS`, at its peak `VmHWM`): heap,
 //! stacks, frames, and the pages of the executable and its libraries that were touched.
@@ -18,8 +18,8 @@ use phineus_tables::quantity;
 use crate::failure::{Failure, codes};
 use crate::memory_pool::{MemoryLimit, Reservation};
 
-/// What is watched. One value behind one lock: a run that ends while the watching thread looks has
-/// either passed its limit or is watched no more, and whoever asks learns the same.
+/// State of the watch. One value behind one lock: a run that ends while the watching thread looks
+/// has either passed its limit or is watched no more, and whoever asks learns the same.
 #[derive(Clone, Default)]
 enum Watch {
     #[default]
@@ -30,7 +30,7 @@ enum Watch {
     Shared(Reservation),
     /// For good: what is passed once stays passed.
     Passed(Box<Failure>),
-    /// The same, of a session that is being ended for its pool.
+    /// A session of a pool that is being ended.
     Ending(Box<Failure>, Reservation),
 }
 

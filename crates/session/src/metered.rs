@@ -80,7 +80,7 @@ impl<C: Channel> Channel for Metered<C> {
     }
 }
 
-/// What has gone over some channels.
+/// Counters of some channels at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     messages: u64,
@@ -129,7 +129,7 @@ impl Reading {
         self.last_received
     }
 
-    /// What has gone over them since `earlier`, which took `time`.
+    /// Difference to the counters `earlier`, which were read `time` ago.
     pub fn since(&self, earlier: &Reading, time: Duration) -> PhaseFigures {
         PhaseFigures {
             seconds: time.as_secs_f64(),
@@ -141,7 +141,7 @@ impl Reading {
     }
 }
 
-/// What one party measured in a phase of a run.
+/// Measurements of one party in a phase of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseFigures {
     pub seconds: f64,

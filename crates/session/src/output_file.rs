@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all, and room for them.
+//! Files that appear whole or not at all, and space for them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

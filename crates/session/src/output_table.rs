@@ -1,4 +1,4 @@
-//! [`OutputTable`]: where the caller wants a result.
+//! [`OutputTable`]: destination of a result.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! [`Destinations`]: where the results of a program go.
+//! [`Destinations`]: destinations of a program's results.
 //!
 //! Files are checked before the parties meet, so that no result is lost for want of a place, and
 //! appear whole or not at all.

@@ -41,7 +41,7 @@ use preparation::{Preparation, Route, prepare};
 pub use everybody::{Answer, run_all};
 pub use preparation::{check_ot, check_preprocessed, open_key};
 
-/// What a finished run leaves.
+/// Results of a finished run.
 pub struct Finished {
     /// The program as it was run.
     pub description: Description,
@@ -108,7 +108,7 @@ pub fn run(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
     Ok(finished)
 }
 
-/// What was revealed when all is over.
+/// Text for a run that has revealed all outputs.
 const ALL_REVEALED: &str = "all outputs were revealed";
 
 fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {

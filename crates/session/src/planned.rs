@@ -21,13 +21,13 @@ pub struct PlannedFile {
     pub description: Description,
     pub hash: Hash,
     pub budget: Budget,
-    /// What a party may be ahead of another while authenticated correlated randomness is made or
-    /// gates are garbled, as far as its own memory goes.
+    /// Bytes that a party may be ahead of another while authenticated correlated randomness is made
+    /// or gates are garbled, as far as its own memory allows.
     pub ahead_bytes: usize,
     pub planning: Duration,
     /// How many of the parties compute, the first ones; the others are clients.
     pub computing: usize,
-    /// What is garbled beside the run, if anything.
+    /// Plan of the garbling beside the run, if anything is garbled.
     pub garbling: Option<GarblingPlan>,
     /// The blocks, if there are several; the file is then that of the first.
     pub blocks: Option<Arc<PlannedBlocks>>,
@@ -44,7 +44,7 @@ impl PlannedFile {
         batch_scale(self.plan())
     }
 
-    /// How often this party has room to double the usual window.
+    /// How often this party has space to double the usual window.
     pub fn window_doublings(&self) -> u32 {
         (self.ahead_bytes / self.scale().ahead_bytes()).ilog2()
     }
@@ -107,7 +107,7 @@ pub struct GarblingPlan {
     pub(crate) scale: BatchScale,
 }
 
-/// What of a plan the memory of garbling depends on.
+/// Figures of a plan that the memory of garbling depends on.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct GarblingNeeds {
     pub(crate) frames: u64,

@@ -56,7 +56,7 @@ const SCRATCH_WIRES_GUESS: u64 = 16_384;
 
 impl PlannedFile {
     /// A file that was planned before. Planning knew nothing of the network: windows are longer than
-    /// usual only where there is room for them beside the plan.
+    /// usual only where there is space for them beside the plan.
     pub fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
         let open = |situation: &Situation| {
             let planned = match &traced.blocks {
@@ -81,8 +81,8 @@ impl PlannedFile {
         })
     }
 
-    /// The same for a program of one block, or a block of a program of which `is_garbled` says
-    /// whether it has garbled values.
+    /// Opens a program of one block, or a block of a program whose `is_garbled` says whether it has
+    /// garbled values.
     pub fn open_block(
         traced: TracedFile,
         situation: &Situation,
@@ -165,7 +165,8 @@ pub fn plan_as_stated(
     plan_at((traced, protocol), situation.limit_bytes, situation, scratch)
 }
 
-/// Plans for another limit. If there is no room for windows that fit the network, the usual ones do.
+/// Plans for another limit. If there is no space for windows that fit the network, the usual ones
+/// do.
 fn plan_at(
     (traced, protocol): (&TracedFile, Protocol),
     limit_bytes: u64,
@@ -301,7 +302,7 @@ fn plan_program(
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
 
-/// What the planner's tables may take beside all else that the process holds then.
+/// Memory for the planner's tables, besides all else that the process then holds.
 ///
 /// # Errors
 /// Exit 6 if there is nothing left for them.
@@ -381,12 +382,12 @@ pub fn magnitude_bits(field: FieldName) -> u32 {
     field.bits() - 2
 }
 
-/// What ordering depends on besides the program and the protocol.
+/// Parameters of ordering besides the program and the protocol.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     /// The least memory limit of all parties.
     pub least_limit_bytes: u64,
-    /// What a round of openings may hold, where somebody says so.
+    /// Limit on the bytes that a round opens, if it was stated.
     pub slice_bytes: Option<u64>,
     pub planner_memory_bytes: u64,
     /// Whether authenticated inputs are proven to be in range.

@@ -1,4 +1,4 @@
-//! What a plan will take on a network, and which protocol will take the least.
+//! Predicted time of a plan on a network, and the choice of the protocol with the least.
 //!
 //! The same at all parties that give the same program, network and memory limit: `--protocol auto`
 //! rests on it.
@@ -19,7 +19,7 @@ use crate::planned::PlannedFile;
 use crate::protocol::list::CLEAR;
 use crate::protocol::{Protocol, STREAMS_MAX};
 
-/// What a disk is assumed to move, each way, when the time of swapping is predicted: a modest
+/// Assumed bandwidth of a disk in each direction when the time of swapping is predicted: a modest
 /// NVMe or a good network disk. `doctor` measures the one at hand.
 const DISK_BYTES_PER_S: f64 = 800e6;
 
@@ -116,7 +116,7 @@ pub struct Prediction {
     pub online: Times,
 }
 
-/// What a run of `planned` will take on the network `net`; on one machine if there is none.
+/// Predicts a run of `planned` on the network `net`; on one machine if there is none.
 pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0) as f64;
@@ -253,7 +253,7 @@ pub fn is_shared(plan: &PlanDescription) -> bool {
     plan.costs.contains_key(mixed::totals::HELD_BYTES)
 }
 
-/// What each party sends.
+/// Bytes that each party sends.
 pub fn sent_bytes(planned: &PlannedFile) -> Vec<u64> {
     let costs = &planned.plan().costs;
     let parties = 0..planned.description.parties.len();
@@ -268,13 +268,13 @@ pub fn rounds_before(plan: &PlanDescription) -> u64 {
     total(mixed::totals::PREPROCESSING_ROUNDS).max(total(garbling::GARBLING_ROUNDS))
 }
 
-/// What each party sends and receives to garble.
+/// Bytes that each party sends and receives for garbling.
 fn garbling_bytes(planned: &PlannedFile) -> impl Iterator<Item = u64> {
     let total = |party| planned.plan().costs.get(&garbling::garbling_bytes(party)).copied();
     (0..planned.computing).map(move |party| total(party).unwrap_or(0))
 }
 
-/// What a party sends and receives to garble, if anything is.
+/// Bytes that a party sends and receives for garbling, if anything is garbled.
 pub fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64) {
     let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
     if total(garbling::GARBLING_ROUNDS) == 0 {
@@ -289,12 +289,13 @@ pub fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64) {
     (costs.sent_bytes, costs.received_bytes)
 }
 
-/// What of that is not sent, and not received, where oblivious transfers are dealt.
+/// Bytes that are neither sent nor received if oblivious transfers come from a trusted dealer; part
+/// of the bytes above.
 pub fn garbling_ot_bytes(planned: &PlannedFile) -> u64 {
     planned.plan().costs.get(garbling::GARBLING_OT_BYTES).copied().unwrap_or(0)
 }
 
-/// What each party sends before the online phase, whenever it does.
+/// Bytes that each party sends before the online phase, whenever it does.
 pub fn bytes_before(planned: &PlannedFile) -> Vec<u64> {
     let triples = preprocessing_bytes(planned).into_iter().map(|(sent, _)| sent);
     triples.zip(garbling_bytes(planned)).map(|(triples, tables)| triples + tables).collect()
@@ -309,13 +310,13 @@ pub fn link_bytes(planned: &PlannedFile) -> u64 {
     (sent - to_clients.sum::<u64>()).div_ceil(links)
 }
 
-/// What of it is sent for triples, garbled tables and the like.
+/// Bytes on a link for triples, garbled tables and the like; part of the bytes above.
 pub fn link_bytes_before(planned: &PlannedFile) -> u64 {
     let links = (planned.computing as u64 - 1).max(1);
     bytes_before(planned).into_iter().max().unwrap_or(0).div_ceil(links)
 }
 
-/// What each party sends and receives for triples and the like, set-up included.
+/// Bytes that each party sends and receives for triples and the like, including set-up.
 pub fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
     let costs = &planned.plan().costs;
     if costs.contains_key(&authenticated::online_received_bytes(0)) {
@@ -344,7 +345,7 @@ pub fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
     of_links(PairCosts { from_lower_bytes, from_higher_bytes, ..PairCosts::default() }, parties)
 }
 
-/// What a party sends and receives when each two parties have these costs.
+/// Bytes that a party sends and receives if each pair of parties has these costs.
 fn of_links(pair: PairCosts, parties: usize) -> Vec<(u64, u64)> {
     let of = |party: usize| {
         let (lower, higher) = (party as u64, (parties - 1 - party) as u64);

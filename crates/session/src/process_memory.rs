@@ -1,4 +1,4 @@
-//! What a process takes whatever it computes, and the limit of one for which none is stated.
+//! Memory of a process whatever it computes, and the default limit.
 
 /// Code, read-only data, stacks and the heap of a process that is connected and has planned.
 ///

@@ -99,7 +99,7 @@ pub struct ProgramFile {
     beside: Option<(u64, u64, Option<Arc<Description>>)>,
 }
 
-/// What a file has, by its end.
+/// Parts of a file, as its end states them.
 enum Parts {
     One,
     /// A plan and the one beside it, each by its offset and length.
@@ -110,7 +110,7 @@ enum Parts {
     Damaged,
 }
 
-/// What stands behind two plans of these lengths.
+/// End of a file with two plans of these lengths.
 fn beside_end(lengths: [u64; 2]) -> [u8; BESIDE_BYTES as usize] {
     let mut bytes = [0; BESIDE_BYTES as usize];
     bytes[..8].copy_from_slice(&lengths[0].to_le_bytes());
@@ -132,7 +132,7 @@ pub fn write_beside<W: Write>(
     Ok(output.write_all(&beside_end(lengths))?)
 }
 
-/// What the end of `file` says that it has.
+/// Parts that the end of `file` states.
 fn parts(file: &File) -> io::Result<Parts> {
     let length = file.metadata()?.len();
     let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(Parts::One) };
@@ -200,7 +200,7 @@ impl ProgramFile {
         Ok(self.program_reader()?)
     }
 
-    /// The same, with the error of the format.
+    /// Opens the program; errors are those of the format.
     pub fn program_reader(&self) -> Result<Reader, phineus_bytecode::Error> {
         let input = BufReader::new(self.view());
         match &self.program {
@@ -255,7 +255,7 @@ impl ProgramFile {
         self.save_with(None, path)
     }
 
-    /// The same with the plan of what is garbled beside it.
+    /// Saves the file together with the garbling plan.
     pub fn save_with(&self, garbling: Option<&ProgramFile>, path: &Path) -> Result<(), Failure> {
         crate::output_file::write_atomically(path, |output| {
             let own = |output: &mut _| Ok(io::copy(&mut self.view(), output)?);

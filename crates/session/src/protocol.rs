@@ -55,11 +55,12 @@ pub enum Adversary {
     SemiHonestApart,
     /// Parties that deviate in any way, any number of them together.
     Malicious,
-    /// The same, but a lie passes with a probability that matters.
+    /// As `Malicious`, but a wrong message passes a check with a probability that is not
+    /// negligible.
     MaliciousWeak,
 }
 
-/// What planning makes of the instructions of a program.
+/// Representation of a program that planning makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Representation {
     /// They stay as they are.
@@ -107,7 +108,7 @@ impl Setting {
     }
 }
 
-/// What costs depend on besides the program.
+/// Parameters of costs besides the program.
 #[derive(Clone, Copy, Debug)]
 pub struct CostTerms {
     /// How many parties compute.
@@ -152,15 +153,15 @@ pub struct Making {
     pub triples: u64,
     /// The largest piece of it that is made as a whole, as so many triples.
     pub largest: u64,
-    /// What lies ready, in bytes.
+    /// Bytes of correlated randomness that wait for use.
     pub ready_bytes: u64,
-    /// What silent OTs hold beyond what other OTs do.
+    /// Additional bytes that silent OT holds.
     pub silent_bytes: u64,
     /// Whether anything is made at all.
     pub is_made: bool,
 }
 
-/// What the memory of a driver depends on.
+/// Parameters of the memory of a driver.
 #[derive(Clone, Copy, Debug)]
 pub struct DriverTerms {
     /// How many parties compute.
@@ -175,7 +176,7 @@ pub struct DriverTerms {
     pub making: Making,
 }
 
-/// What a run starts with besides its job.
+/// Inputs with which a run starts besides its job.
 pub struct Start<'a> {
     /// Channels to all others, by stream and party.
     pub mesh: Mesh,
@@ -188,7 +189,7 @@ pub struct Start<'a> {
 /// A channel whose traffic is measured.
 pub type ClientChannel = Metered<FramedChannel>;
 
-/// What a client starts with.
+/// Inputs with which a client starts.
 pub struct ClientStart<'a> {
     /// A channel to each computing party.
     pub channels: Vec<ClientChannel>,
@@ -210,7 +211,7 @@ pub trait Client {
     /// When a channel fails.
     fn step(&mut self, instruction: &Instruction) -> Result<(), Failure>;
 
-    /// What output port `port` has opened.
+    /// Value that output port `port` has opened.
     fn opened(&self, port: u32) -> Lane;
 
     /// The channels and the outputs, after the last instruction.
@@ -220,7 +221,7 @@ pub trait Client {
     fn finish(self: Box<Self>) -> Result<(Vec<ClientChannel>, Outputs), Failure>;
 }
 
-/// What the session has to know of a protocol.
+/// Definition of a protocol for the session.
 pub trait Definition: Sync {
     /// The name that users type and parties send.
     fn name(&self) -> &'static str;
@@ -231,7 +232,7 @@ pub trait Definition: Sync {
     /// Whom it protects against.
     fn adversary(&self) -> Adversary;
 
-    /// The same in words, with the probability of a lie that passes.
+    /// Description of the adversary, with the probability that a wrong message passes a check.
     fn adversary_in_words(&self) -> &'static str;
 
     /// A sentence that users read before each run.
@@ -246,7 +247,7 @@ pub trait Definition: Sync {
     /// Returns whether parties that do not compute can bring inputs and learn outputs.
     fn takes_clients(&self) -> bool;
 
-    /// What planning makes of a program.
+    /// Representation that planning makes of a program.
     fn representation(&self) -> Representation;
 
     /// The options that it takes.
@@ -294,16 +295,16 @@ pub trait Definition: Sync {
     /// The correlated randomness of a plan.
     fn making(&self, plan: &PlanDescription) -> Making;
 
-    /// The same in words, with amounts; AND gates are counted elsewhere.
+    /// Amounts of preprocessing in words; AND gates are counted elsewhere.
     fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)>;
 
     /// Rounds until there is a batch of each kind of correlated randomness, and their share of all of it.
     fn first_batches(&self, plan: &PlanDescription) -> (f64, f64);
 
-    /// What the driver holds, except for scratch wires and instructions in flight.
+    /// Memory of the driver, except for scratch wires and instructions in flight.
     fn driver_bytes(&self, terms: &DriverTerms) -> u64;
 
-    /// What recording a circuit takes for a moment besides the circuit, for two of its bytes.
+    /// Memory for recording a circuit besides the circuit, for two of its bytes.
     fn recording_bytes_per_two(&self) -> u64;
 
     /// Runs a plan as one of the parties.

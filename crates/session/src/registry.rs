@@ -1,4 +1,4 @@
-//! [`Registry`]: the programs that can be run by name.
+//! [`Registry`]: the programs that users can run by name.
 
 use std::path::Path;
 
@@ -13,12 +13,14 @@ pub struct Registry {
     own: usize,
     /// Programs that can be run by name and are not listed.
     unlisted: Vec<Box<dyn Program>>,
-    /// What reads C programs; nothing leaves them to a process of `phineus-c`.
+    /// Reader of C programs; `None` leaves them to a process of `phineus-c`.
     pub c: Option<CLanguage>,
 }
 
-/// What is done with C programs. Behind pointers, so that an executable that does not do it is
-/// linked without LLVM, whose libraries take 48 MiB of a process from its start on.
+/// Functions on C programs. They are behind pointers, so that an executable without them is linked
+/// without LLVM, whose libraries take 48 MiB of a process from its start on. Behind pointers, so
+/// that an executable that does not do it is linked without LLVM, whose libraries take 48 MiB of a
+/// process from its start on.
 #[derive(Clone, Copy)]
 pub struct CLanguage {
     pub open: fn(&Path) -> Result<Box<dyn Program>, ProgramError>,
@@ -31,7 +33,7 @@ pub struct CLanguage {
 pub struct CheckedC {
     /// All findings, errors and notes.
     pub diagnostics: Vec<CDiagnostic>,
-    /// The same as text, with the lines of the source.
+    /// The message as text, with the lines of the source.
     pub text: String,
 }
 
@@ -48,7 +50,7 @@ pub struct CDiagnostic {
     pub column: u32,
     /// The fault.
     pub message: String,
-    /// What to write instead, or what it costs.
+    /// Remedy, or a note about costs.
     pub remedy: String,
 }
 
@@ -62,7 +64,7 @@ impl Registry {
         Registry { programs, own: 0, unlisted: Vec::new(), c: None }
     }
 
-    /// The same with something that reads C programs.
+    /// Returns the registry with a reader of C programs.
     #[cfg(feature = "llvm")]
     pub(crate) fn with_language(self, c: CLanguage) -> Registry {
         Registry { c: Some(c), ..self }

@@ -1,4 +1,4 @@
-//! What several runs of the same parties have in common.
+//! Statistics over several runs of the same parties.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Repeated {
     pub seconds: BTreeMap<String, Spread>,
 }
 
-/// What several runs of the same parties have in common, party by party.
+/// Statistics over several runs of the same parties, party by party.
 ///
 /// # Errors
 /// Exit 1 if a count differs between runs: counts follow from the program.

@@ -1,4 +1,4 @@
-//! `run.json`: what a run was predicted to cost and what it cost, side by side.
+//! `run.json`: predicted and measured costs of a run, side by side.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +42,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// What the plan states for `party`; what is stored was made before.
+    /// Costs that the plan states for `party`, without those of stored preprocessing, which was
+    /// made before.
     fn predicted(planned: &PlannedFile, party: u16, preprocessing: Option<&str>) -> Costs {
         let is_stored = preprocessing == Some(STORED);
         let plan = planned.plan();
@@ -75,7 +76,7 @@ impl Costs {
         }
     }
 
-    /// What was measured; what nobody counts is missing.
+    /// Measured costs; those that nobody counts are missing.
     fn measured(executed: &Executed) -> Costs {
         let is_networked = executed.rounds.is_some();
         let bytes = |bytes: u64| is_networked.then_some(bytes);
@@ -113,7 +114,7 @@ impl Costs {
     }
 }
 
-/// What parties with stored correlated randomness send each other to compare where it is from.
+/// Bytes that parties with stored correlated randomness send each other to compare its origin.
 const PAIRING_BYTES: u64 = 32;
 
 /// Memory in bytes.
@@ -138,7 +139,7 @@ pub struct Times {
     pub encrypting_pages: f64,
 }
 
-/// What the report says of one party's run.
+/// Report of one party's run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunReport {
     pub phineus: String,

@@ -29,7 +29,7 @@ const PORTS_PROBED: usize = 1000;
 /// The executable with LLVM in it.
 const C_EXECUTABLE: &str = "phineus-c";
 
-/// What PROGRAM turned out to be.
+/// Program that PROGRAM names.
 pub enum Resolved<'a> {
     /// A program known by name, traced for the sizes at hand.
     Known(&'a dyn Program),

@@ -22,7 +22,7 @@ pub fn scratch_of(resources: &Resources) -> Result<Scratch, Failure> {
     Ok(Scratch::new(directory.clone(), scratch_memory(limit_bytes)))
 }
 
-/// The same where the system has temporary files.
+/// Scratch files in the system's directory for temporary files.
 pub fn scratch_within(limit_bytes: u64) -> Scratch {
     Scratch::new(std::env::temp_dir(), scratch_memory(limit_bytes))
 }

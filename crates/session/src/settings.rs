@@ -118,7 +118,8 @@ pub struct Together {
     pub simulate: Option<NetworkModel>,
     /// How long to wait for the other parties, in seconds.
     pub timeout_s: u64,
-    /// The same caller runs all parties: what concerns all is told by the first of them only.
+    /// Whether one caller runs all parties; messages that concern all are then printed only for the
+    /// first.
     pub is_all_ours: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A program with its sizes, for the commands that look at it without running it.
+//! A program with its sizes, for commands that do not run it.
 
 use std::time::Duration;
 
@@ -36,8 +36,8 @@ pub fn traced(
     traced_for(registry, choice, &Outsourcing::default(), sizes, scratch).map(|(traced, _)| traced)
 }
 
-/// The same, for those who compute and their clients; and one sentence about who learns what, of a
-/// program that has one.
+/// Traces for computing parties and clients; also returns the sentence about who learns what, if
+/// the program has one.
 pub fn traced_for(
     registry: &Registry,
     choice: &ProgramChoice,
@@ -98,12 +98,12 @@ pub fn stated_rows(
         .collect()
 }
 
-/// What a plan is made for that is not run here.
+/// Parameters of a plan that is not run here.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
     pub limit_bytes: u64,
     pub net: Option<NetworkModel>,
-    /// Whether correlated randomness is dealt, by somebody whom all would have to trust.
+    /// Whether correlated randomness comes from a trusted dealer.
     pub is_dealt: bool,
     /// Set if plans are only compared: for those that do not fit no least limit is searched.
     pub is_compared: bool,
@@ -120,7 +120,7 @@ pub fn planned(
     Ok(if terms.is_dealt { planned.dealt() } else { planned })
 }
 
-/// The same with the costs of making the correlated randomness.
+/// Plans with the costs of making the correlated randomness.
 fn planned_to_make(
     traced: &TracedFile,
     (protocol, variant): (Protocol, Variant),

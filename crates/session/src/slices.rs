@@ -1,4 +1,4 @@
-//! Slices: what the instructions in flight hold together, and so what one round opens.
+//! Slices: limits on what instructions in flight hold, and so on what one round opens.
 //!
 //! On authenticated shares a product of matrices of any size is one round, if memory holds it. Each
 //! round costs a round trip; what a round holds was touched by none before, which costs page faults
@@ -15,9 +15,9 @@ use phineus_tables::quantity;
 
 use crate::protocol::Protocol;
 
-/// What the instructions in flight may hold together, at the least, where memory is not short.
+/// Lower bound on the bytes that the instructions in flight hold together, if memory is not short.
 const HELD_BYTES: u64 = 4 << 20;
-/// The same of protocols without preprocessing, at the most.
+/// Upper bound on these bytes for protocols without preprocessing.
 const UNPREPARED_HELD_BYTES: u64 = 32 << 20;
 /// Memory that is short: the instructions in flight may hold a sixteenth of it.
 const SHORT_BYTES: u64 = 16 * HELD_BYTES;
@@ -40,8 +40,9 @@ const SENDS_PER_WAIT: u64 = 16;
 /// Slices of up to so many bytes cost no more time than smaller ones.
 const FREE_BYTES: u64 = 112 << 20;
 
-/// What the instructions in flight may hold together. All parties order alike: where it depends on
-/// memory, it depends on the least limit of all.
+/// Limit on the bytes that the instructions in flight hold together. All parties must order alike,
+/// so where it depends on memory, it depends on the least limit of all parties. All parties order
+/// alike: where it depends on memory, it depends on the least limit of all.
 pub fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u64>) -> u64 {
     match protocol.field() {
         // Openings of whole matrices take fewer rounds the more of them are held.
@@ -59,7 +60,7 @@ fn least(limit_bytes: u64) -> u64 {
     (limit_bytes / 16).clamp(HELD_BYTES_MIN, HELD_BYTES)
 }
 
-/// What openings may hold, if only memory bounds it.
+/// Bytes that a round may open if only memory bounds them.
 fn rule(limit_bytes: u64) -> u64 {
     match limit_bytes {
         0..SHORT_BYTES => least(limit_bytes),
@@ -110,8 +111,8 @@ pub fn measured(on_the_way: u64, round_trip: Duration, limit_bytes: u64) -> (u64
     (bytes, found)
 }
 
-/// What one round of openings may hold if nobody says `--slice`, and why, for products of so many
-/// entries of matrices; nothing of protocols whose rounds follow from the program alone.
+/// Sentence about how much one round opens without `--slice`, and why, for products with this
+/// number of matrix entries; `None` for protocols whose rounds follow from the program alone.
 pub fn sentence(
     protocol: Protocol,
     least_limit_bytes: u64,

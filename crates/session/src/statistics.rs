@@ -1,4 +1,4 @@
-//! What each phase of a run took, and means over several runs.
+//! Measurements of each phase of a run, and means over several runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct Activities {
     pub checking: f64,
 }
 
-/// What one party measured, phase by phase.
+/// Measurements of one party, phase by phase.
 ///
 /// Preprocessing that is interleaved goes on during the online phase, so their times overlap.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Phases {
     pub set_up: PhaseFigures,
     pub preprocessing: PhaseFigures,
     pub online: PhaseFigures,
-    /// What the online phase went by with, where that is told apart.
+    /// Times of the activities of the online phase, if they are measured separately.
     #[serde(default)]
     pub activities: Option<Activities>,
     /// Correlated randomness that was used, by kind.

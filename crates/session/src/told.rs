@@ -1,4 +1,4 @@
-//! What the other parties had been told when a run failed, in each phase of a run.
+//! Knowledge of the other parties when a run fails, for each phase of a run.
 
 /// How far a run came before the first value left this party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Told {
 }
 
 impl Told {
-    /// What is said of it beside the failure.
+    /// Sentence for the report of a failure.
     pub fn sentence(self) -> &'static str {
         match self {
             Told::Nothing => "nothing was sent",

@@ -1,4 +1,4 @@
-//! Traced programs: their files, and what the session knows of them before they are planned.
+//! Traced programs: their files, and facts about them before planning.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use phineus_bytecode::{Blocks, Column, Description, Flow, Hash, Kind, Table};
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
 
-/// What there is for a block that is run besides what its reader counts itself.
+/// Memory for a running block besides what its reader counts itself.
 const BLOCK_BYTES: u64 = 8 << 10;
 
 /// A traced program with what identifies it.
@@ -120,7 +120,7 @@ pub fn results(description: &Description, tables: Vec<Option<Table>>) -> Vec<Opt
     tables.filter(|(index, _)| !description.is_opened(*index)).map(|(_, table)| table).collect()
 }
 
-/// What a reader for each of these blocks takes.
+/// Memory of the readers of these blocks.
 pub fn readers_bytes<'a>(files: impl Iterator<Item = &'a ProgramFile>) -> Result<u64, Failure> {
     files.map(|file| Ok(file.reader()?.memory_bytes() + BLOCK_BYTES)).sum()
 }

@@ -1,4 +1,4 @@
-//! The answer of a run against the plaintext one; it takes the inputs of all parties.
+//! Comparison of a run's answer with the plaintext one; it needs the inputs of all parties.
 
 use std::time::Duration;
 
@@ -32,12 +32,12 @@ const WHERE_C_DIFFERS: &str = "\
     value that was never set; plain C may then say anything. If not, this is a bug in Phineus, \
     please report it";
 
-/// What the answer was compared with.
+/// Reference that the answer was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// The program's own plaintext twin.
+    /// The program's own plaintext reference.
     Twin,
-    /// The same file, compiled as plain C.
+    /// The C program, compiled as plain C.
     PlainC,
     /// The meaning of each operation, in the clear.
     ClearDriver,
@@ -53,7 +53,7 @@ impl Reference {
     }
 }
 
-/// What came of the comparison.
+/// Result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Equal,
@@ -68,7 +68,7 @@ impl Verdict {
     }
 }
 
-/// What the answer was compared with, and what came of it.
+/// Reference of the comparison, and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     pub reference: Reference,
@@ -165,7 +165,7 @@ pub fn refuse_stdin(assigned: &Assigned<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Compares with the plaintext twin, if the program has one.
+/// Compares with the plaintext reference, if the program has one.
 fn with_twin(
     program: &dyn Program,
     arguments: &Arguments,

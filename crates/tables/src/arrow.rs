@@ -31,7 +31,7 @@ pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Bytes of the largest record batch that is read, decompressed.
 const BATCH_BYTES_MAX: u64 = 1 << 30;
 
-/// What to do about a file that is not understood.
+/// Remedy for a file that cannot be read.
 pub(crate) const WRITE_AGAIN: &str =
     "write it again, in Python with pyarrow.feather.write_feather or DataFrame.to_parquet";
 

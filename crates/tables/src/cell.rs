@@ -49,7 +49,7 @@ pub enum Cell<'a> {
 /// A whole number of at most 256 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integer {
-    /// Whether it is below zero.
+    /// True if it is below zero.
     pub is_negative: bool,
     /// The number without its sign.
     pub magnitude: Lane,

@@ -60,7 +60,7 @@ impl Content {
         reader.and_then(|reader| reader.finish().ok()).as_ref() == Some(hash)
     }
 
-    /// What an argument names; `-` is stdin, which is read at once.
+    /// Opens the file that an argument names; `-` is stdin, which is read at once.
     ///
     /// # Errors
     /// A pipe, a socket or a device: it cannot be read twice.

@@ -179,7 +179,7 @@ fn report(error: &csv::Error, names: &[String], line: Option<u64>, faults: &mut 
     faults.add(line_of(error).or(line).map(Place::Line), what);
 }
 
-/// What the reader found, and what to do.
+/// Description of the reader's error, and its remedy.
 fn explain(error: &csv::Error, names: &[String]) -> (String, Option<&'static str>) {
     match error.kind() {
         csv::ErrorKind::Utf8 { err, .. } => {

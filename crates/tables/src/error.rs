@@ -1,4 +1,4 @@
-//! [`Error`]: why a table cannot be read or written.
+//! [`Error`]: errors of reading and writing tables.
 
 use std::fmt;
 
@@ -69,11 +69,11 @@ pub struct Fault {
     pub place: Option<Place>,
     /// The table's name of the column, if the fault is one of a cell.
     pub column: Option<String>,
-    /// What is wrong; never the value of another cell.
+    /// Description of the fault; it never contains the value of another cell.
     pub what: String,
 }
 
-/// What is wrong with a table, and what to do.
+/// A fault in a table, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason.
@@ -82,7 +82,7 @@ pub struct Refusal {
     pub faults: Vec<Fault>,
     /// Number of further faults.
     pub more: u64,
-    /// What to do.
+    /// The remedy.
     pub remedy: Option<String>,
 }
 

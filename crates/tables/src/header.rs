@@ -1,4 +1,4 @@
-//! Where the columns stand in a table that an input wants.
+//! Positions of the columns that an input needs in a table.
 
 use std::collections::HashMap;
 

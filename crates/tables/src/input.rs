@@ -1,4 +1,4 @@
-//! [`Input`]: a table whose rows are counted, and the values of it that a program wants.
+//! [`Input`]: a table whose rows are counted, and the values that a program needs from it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Input {
     pub names: Names,
     /// Rows of the table that are left out because they repeat others: ascending, from 0.
     pub repeated: Vec<u32>,
-    /// What was read when the rows were counted; none if they were not counted.
+    /// Hash of the content when the rows were counted; `None` if they were not counted.
     pub hash: Option<ContentHash>,
     /// Bytes of memory that reading takes beyond a few hundred KiB.
     pub buffer_bytes: u64,

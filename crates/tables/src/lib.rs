@@ -1,4 +1,4 @@
-//! Tables that parties bring and take away.
+//! Input and result tables.
 //!
 //! Owners bring a [`TableSource`]: a CSV file, a NumPy array, a [`MemoryTable`], or anything else that
 //! gives rows of [`Cell`]s. [`Input::count`] counts its rows. [`Input::read`] reads the columns that a program wants

@@ -1,4 +1,4 @@
-//! [`TableSink`]: where results go, in whatever form their receiver wants.
+//! [`TableSink`]: destination of a result, in any format.
 
 use std::io::Write;
 use std::path::Path;
@@ -101,8 +101,7 @@ impl Format {
         ("arrows", Format::ArrowStream),
     ];
 
-    /// Whether it has room for the text of the owner's rows beside the results, and for rows without a
-    /// result.
+    /// Returns whether it can show the owner's rows beside the results, and rows without a result.
     pub fn shows_own_rows(self) -> bool {
         match self {
             Format::Csv => true,

@@ -1,4 +1,4 @@
-//! [`TableSource`]: a table that an owner brings, in whatever form it has.
+//! [`TableSource`]: a table of an owner, in any format.
 
 use crate::cell::Cell;
 use crate::content::ContentHash;
@@ -32,7 +32,7 @@ pub trait TableSource: Send + Sync {
     fn still_has(&self, hash: &ContentHash) -> bool;
 }
 
-/// What is known of a table before its types are.
+/// Facts about a table that do not depend on its types.
 #[derive(Clone, Copy, Debug)]
 pub struct Survey {
     /// Number of rows.
@@ -66,8 +66,8 @@ pub trait RowReader {
         Ok(())
     }
 
-    /// What the column holds, if that is something which no value of a program can be; in a few words
-    /// such as "a list".
+    /// Description of the column's values, if no value of a program can hold them; a few words such
+    /// as "a list".
     fn unsupported(&self, column: usize) -> Option<String> {
         let _ = column;
         None
@@ -96,9 +96,9 @@ pub trait RowReader {
 pub struct ReadFault {
     /// The row.
     pub place: Option<Place>,
-    /// What is wrong.
+    /// Description of the fault.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: Option<String>,
     /// Whether later rows can still be read.
     pub can_go_on: bool,

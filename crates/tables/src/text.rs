@@ -1,4 +1,4 @@
-//! Text cells as they are compared, and what was changed or is suspicious about them.
+//! Normalisation of text cells for comparison, and counts of changed and unusual ones.
 
 use std::borrow::Cow;
 

@@ -33,10 +33,10 @@ const BLOCKS_FOOTER_BYTES: usize = 8 + 8 + CHECKSUM_BYTES + 8;
 /// Bytes of the place of a block.
 const PLACE_BYTES: usize = 16;
 
-/// What a file of several blocks says besides the blocks' own files.
+/// Contents of the directory of a file of several blocks, without the blocks' own files.
 #[derive(Clone, Debug)]
 pub struct Blocks {
-    /// What all blocks have in common; after planning with the figures of all together.
+    /// Description shared by all blocks; after planning it has the figures of all blocks together.
     pub description: Description,
     /// How they follow each other.
     pub flow: Flow,

@@ -16,7 +16,7 @@ const TEMPLATE_SLOTS: usize = 256;
 const SLOTS_PER_TEMPLATE: usize = 4;
 const _: () = assert!(TEMPLATE_SLOTS.is_power_of_two() && FRAME_INSTRUCTIONS < u16::MAX as usize);
 
-/// Bytes of a frame for which there is room at first.
+/// Bytes of a frame for which there is space at first.
 const FRAME_BYTES: usize = 1 << 10;
 
 /// The places and varying immediates that the next instruction's are differences to.
@@ -51,7 +51,7 @@ fn type_code(instruction: &Instruction) -> u64 {
 }
 const _: () = assert!(WIDTH_MAX < 1 << 9);
 
-/// What instructions with one template have in common.
+/// Fields that instructions with one template share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     /// Operation, element type, phase and lanes.
@@ -351,7 +351,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a checksum would hide from a mutated file: wrong bytes inside a frame.
+        /// Mutates bytes inside a frame, below the checksum that would otherwise catch them.
         #[test]
         fn mutated_frames_are_refused_or_decoded(seed: u64, planned: bool) {
             let kind = if planned { Kind::Planned } else { Kind::Program };

@@ -17,7 +17,7 @@ use crate::ops::Op;
 /// Bytes of one entry of the index.
 const ENTRY_BYTES: usize = 32;
 
-/// What a description takes, for each byte of its text, with the text.
+/// Memory for a parsed description, per byte of its text, with the text.
 const DESCRIPTION_GROWTH: usize = 4;
 
 #[derive(Clone, Copy)]

@@ -30,7 +30,7 @@ pub struct ProgramWriter<W: Write> {
     instruction_count: u64,
 }
 
-/// What a finished file holds.
+/// Summary of a finished file.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
     /// The program's hash.

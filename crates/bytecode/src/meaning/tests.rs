@@ -26,7 +26,7 @@ fn integer(value: u128, width: u16, signed: bool) -> i128 {
     if signed { (value << shift) as i128 >> shift } else { value as i128 }
 }
 
-/// What an operation gives in one lane, from Rust's integers; `None` if it moves lanes.
+/// Result of an operation in one lane, from Rust's integers; `None` if it moves lanes.
 fn lane_model(i: &Instruction, o: &[u128]) -> Option<Vec<u128>> {
     let (w, signed) = (i.element.width(), i.element.is_signed());
     let [imm0, imm1, ..] = i.immediates;
@@ -95,7 +95,7 @@ fn lane_model(i: &Instruction, o: &[u128]) -> Option<Vec<u128>> {
     Some(vec![cut(result, w)])
 }
 
-/// What an operation that moves or folds lanes gives, by the index formulas of its description.
+/// Result of an operation that moves or folds lanes, by the index formulas of its description.
 fn lanes_model(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
     let (w, n) = (i.element.width(), i.lanes as usize);
     let [imm0, imm1, ..] = i.immediates.map(|word| word as usize);

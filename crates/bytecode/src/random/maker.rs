@@ -1,4 +1,4 @@
-//! [`Maker`]: draws instructions that the op table accepts, and keeps the books of a program.
+//! [`Maker`]: draws instructions that the op table accepts, and tracks the values of a program.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use crate::instruction::ElementType;
 use crate::meaning::Lane;
 
-/// What is wrong, and the byte of the line where.
+/// A fault and its byte offset in the line.
 pub(super) struct Misfit {
     pub(super) at: usize,
     pub(super) what: String,

@@ -1,4 +1,4 @@
-//! The text form against the binary form, and what it says about faulty texts.
+//! The text form against the binary form, and errors of faulty texts.
 
 use std::io::Cursor;
 

@@ -6,7 +6,7 @@
 //!    opened, are in blocks that end the program, and each of these writes all of them.
 //! 3. What a step opens, its block has written.
 //! 4. A carried value has the type that the description states. It is stored at most once by a
-//!    block, and loaded only where every way from the start has stored it.
+//!    block, and loaded only where every path from the start has stored it.
 
 use std::io::{Read, Seek};
 

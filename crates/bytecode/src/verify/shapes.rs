@@ -37,7 +37,7 @@ impl PackedShape {
     }
 }
 
-/// What is known of the values that were defined so far.
+/// Shapes of the values defined so far.
 pub(super) enum Shapes {
     /// All shapes, 4 bytes each: for programs that are not too long, and for texts.
     All(Vec<PackedShape>),

@@ -1,4 +1,4 @@
-//! Values in cells as logs of secret branches and of the run time's branches have them.
+//! Cell values recorded in logs of secret branches and of branches at run time.
 
 use crate::access::MemoryModel;
 use crate::data::{Data, is_address};

@@ -1,4 +1,4 @@
-//! Places that a secret chooses: reads and writes look at all that it can mean.
+//! Accesses at secret indices: reads and writes scan all places that the address may mean.
 //!
 //! A read at a secret index is a tree of choices between all elements that the index can mean, by
 //! the bits of the index: `n - 1` choices. A write chooses between the old and the new value at
@@ -17,8 +17,8 @@ use crate::ir::{Binary, Compare, Unary};
 const SCAN_MAX: u64 = 1 << 20;
 
 impl MemoryModel {
-    /// The same place with indices of the bits that they have, all of which are not negative: where
-    /// one may be, it counts from the beginning of the object.
+    /// Returns the place with indices truncated to the bits that can be set, none of them negative.
+    /// An index that may be negative is counted from the beginning of the object.
     fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
         let may_fall = |term: &Term| {
             term.bound.is_none()
@@ -54,8 +54,8 @@ impl MemoryModel {
         Ok(settled)
     }
 
-    /// The same place with one index, counted from the beginning of the object: what one index goes
-    /// back another may have gone forth.
+    /// Returns the place with a single index, counted from the beginning of the object: one index
+    /// may be negative where another compensates for it.
     fn joined(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
         let strides = indexed.terms.iter().map(|term| term.stride.unsigned_abs());
         let stride = strides.fold(0, gcd).max(1) as i64;

@@ -1,4 +1,4 @@
-//! Loads and stores while iterations run together, and what a dry run notes of them.
+//! Loads and stores while iterations run together, and their record in a dry run.
 
 use std::rc::Rc;
 

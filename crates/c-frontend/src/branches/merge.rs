@@ -1,4 +1,4 @@
-//! Merges the arms of a secret branch: a choice for each cell and phi that differs.
+//! Merges the arms of a secret branch: a selection for each cell and phi that differs.
 
 use crate::access::MemoryModel;
 use crate::data::Data;

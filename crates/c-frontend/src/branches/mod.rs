@@ -1,4 +1,4 @@
-//! Branches that a secret decides: both arms are run, and what they leave is chosen between.
+//! Branches on secrets: both arms are executed, and their results are selected.
 //!
 //! Each arm starts from the same memory; its changes are undone and kept aside. Afterwards each
 //! cell that either changed, and each phi of the block where they meet, becomes a choice by the

@@ -1,4 +1,4 @@
-//! Choices for places that lanes have of their own: all lanes at once.
+//! Selections for places that differ between lanes: all lanes at once.
 
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;

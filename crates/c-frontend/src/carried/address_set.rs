@@ -1,5 +1,5 @@
-//! Addresses that differ between paths and iterations of the run time: one of a few that are known
-//! when the program is planned, and carried as its number among them.
+//! Addresses that differ between paths and iterations at run time: one of a few that are known when
+//! the program is planned, carried as its number among them.
 //!
 //! Where it is taken up again it is an address that is chosen (`evaluate/addresses.rs`), by whether
 //! the number is this one. LLVM makes such addresses itself: of `for (...) a = *p` the one that is
@@ -76,7 +76,7 @@ impl MemoryModel {
         (1..=ADDRESSES_MAX as i64).contains(&count).then(|| (0..count).map(place).collect())
     }
 
-    /// The same address as a choice between places that are known, where it is one at an index.
+    /// Returns an address with an index as a choice between known places.
     fn spelt_out(&mut self, data: &Data) -> Result<Data, Stop> {
         match data {
             Data::Indexed(indexed) => {

@@ -1,4 +1,4 @@
-//! The set of values that a loop of the run time carries.
+//! The set of values that a loop carries at run time.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,5 +1,5 @@
-//! Values carried from one basic block of the run time to another: integers, secrets, and which
-//! one of a few addresses.
+//! Values carried from one basic block to another at run time: integers, secrets, and the numbers
+//! of addresses.
 
 pub(crate) mod address_set;
 pub(crate) mod flow;

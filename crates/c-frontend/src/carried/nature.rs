@@ -34,7 +34,7 @@ pub(crate) enum Location {
 /// The kind of value that several paths leave at a place.
 #[derive(Clone)]
 pub(crate) enum Nature {
-    /// The same value on all paths.
+    /// A value that is equal on all paths.
     Known(Data),
     Opened,
     Secret,

@@ -1,4 +1,4 @@
-//! Finds by trying which values a loop must carry from iteration to iteration.
+//! Finds, by repeated tries, the values that a loop must carry from iteration to iteration.
 
 use crate::access::MemoryModel;
 use crate::carried::flow::PathEnd;
@@ -170,7 +170,7 @@ impl MemoryModel {
         }
     }
 
-    /// The same for an address in this object.
+    /// Does the same for an address in this object.
     fn lasting_in(&mut self, object: u32, data: Data, objects: u32) -> Result<Data, Stop> {
         if !self.memory.object(object).is_alive {
             return Ok(Data::Undefined);

@@ -11,7 +11,7 @@ pub(crate) fn is_assertion(name: &str) -> bool {
     ["__assert_fail", "__assert_perror_fail", "__assert_rtn", "__assert"].contains(&name)
 }
 
-/// Whether it ends the program.
+/// Returns whether the function ends the program.
 pub(crate) fn is_stop(name: &str) -> bool {
     ["abort", "exit", "_exit", "_Exit", "quick_exit"].contains(&name)
 }

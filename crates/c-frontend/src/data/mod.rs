@@ -1,4 +1,4 @@
-//! [`Data`]: what a register or a cell of memory holds while a program is executed.
+//! [`Data`]: content of a register or a memory cell while a program is executed.
 
 pub(crate) mod constant;
 pub(crate) mod fold;

@@ -1,5 +1,5 @@
-//! Products that may be parts of a product of matrices, and what keeps them recognisable: the same
-//! vector stays one value, however often iterations change its width.
+//! Products that may become part of a product of matrices. A vector stays one value, however often
+//! iterations change its width, so that such products are recognised.
 //!
 //! Where loops lie three deep, a vector times what is the same in all lanes waits for others with
 //! its vector (`crate::delayed`). What is remembered must not depend on where values lie in memory:

@@ -1,4 +1,4 @@
-//! Integers that are opened when the program runs: `ph_reveal`, and what is computed of them alone.
+//! Integers that are opened when the program runs (`ph_reveal`), and computation on them alone.
 //!
 //! Where registers can do it, it costs nothing, and the result may decide branches. All else is
 //! computed as with a secret, and so is what depends on a secret as well.

@@ -1,4 +1,4 @@
-//! A running function, and how a stretch of it ends.
+//! A running function, and the ends of its paths.
 
 pub(crate) mod registers;
 

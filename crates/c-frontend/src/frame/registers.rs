@@ -1,4 +1,4 @@
-//! [`Registers`]: what the registers of a running function hold.
+//! [`Registers`]: contents of the registers of a running function.
 //!
 //! Paths of the run time begin with the same registers, and each changes a few of them: a copy
 //! shares what neither side wrote. A program of hundreds of blocks has thousands of registers, and

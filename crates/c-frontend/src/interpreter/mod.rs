@@ -1,4 +1,4 @@
-//! The interpreter: the public part of a program is done, the secret part is recorded.
+//! The interpreter: computes on public values and records operations on secrets.
 //!
 //! Public integers, addresses and branches are computed; a secret is a name of the tracer's. Where
 //! a secret decides a branch, each arm is run up to where they meet, its changes to memory are put

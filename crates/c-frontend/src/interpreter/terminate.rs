@@ -1,5 +1,4 @@
-//! How a block ends: where the interpreter goes on, by a public condition, a secret or an opened
-//! one.
+//! End of a block: continues by a public, secret or opened condition.
 
 use crate::data::Data;
 use crate::evaluate::report::Stop;

@@ -1,4 +1,4 @@
-//! Comparisons, turned around.
+//! Comparisons with exchanged operands.
 
 use crate::ir::Compare;
 

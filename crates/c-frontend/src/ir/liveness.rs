@@ -1,4 +1,4 @@
-//! Which registers are still needed where: of the others, control flow at run time keeps nothing.
+//! Liveness of registers: control flow at run time carries only live ones.
 //!
 //! Source: Aho, Lam, Sethi, Ullman, "Compilers", 2nd edition, section 9.2.5, Figure 9.16.
 

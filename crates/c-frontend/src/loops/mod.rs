@@ -1,4 +1,4 @@
-//! Whether loops end.
+//! Detection of loops that do not end.
 
 pub(crate) mod dead_ends;
 pub(crate) mod exits;

@@ -1,4 +1,4 @@
-//! Programs that do nothing with secrets for long are taken not to end.
+//! A program that executes many operations without one on a secret is assumed not to end.
 //!
 //! What it does not protect against: a public condition that never comes to its end in a loop that
 //! computes on secrets.

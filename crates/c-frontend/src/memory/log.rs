@@ -1,4 +1,4 @@
-//! Logs: what cells held before a change, or hold after it.
+//! Logs: contents of cells before or after changes.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;

@@ -1,4 +1,5 @@
-//! Rows of cells that are made where they are written: an array that nobody touches costs nothing.
+//! Rows of cells that are allocated when they are written: an array that is never written costs
+//! nothing.
 //!
 //! A row is pages of cells, each made by the first write to it. Elsewhere a cell is that of a
 //! pattern which repeats: what is not set, or the zeros of one element of an array.

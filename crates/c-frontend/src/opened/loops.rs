@@ -1,4 +1,4 @@
-//! Loops whose end is opened when the program runs: the body is executed once for all iterations.
+//! Loops that end by an opened condition: the body is executed once for all iterations.
 //!
 //! Values that differ when the body returns to its header are carried from iteration to iteration:
 //! secrets in variables, public integers in registers. At first nothing is; whenever the body

@@ -1,4 +1,4 @@
-//! Where paths of the run time meet: what differs between them is carried from each.
+//! Joins of paths at run time: values that differ between the paths are carried from each.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Control flow on what is opened when the program runs: each arm is a block of its own.
+//! Control flow on opened values: each arm is a block of its own.
 //!
 //! The interpreter runs up to a branch on an opened integer, and is then at a *pause*: its calls
 //! lie in `stack` instead of on Rust's. Both arms of the branch are executed, each from the same

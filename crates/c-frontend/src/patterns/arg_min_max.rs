@@ -1,4 +1,4 @@
-//! The best value so far by a comparison, with what belongs to it.
+//! Arg-min and arg-max: the best value so far by a comparison, with the values that belong to it.
 
 use crate::ir::compare::{negated, swapped};
 use crate::ir::{Binary, Compare, Instruction, Kind, Operand, Phi};

@@ -1,5 +1,5 @@
-//! Which loops may run in lanes, as far as their shape tells: how many iterations there are, and
-//! what one iteration leaves to the next.
+//! Loops whose form allows them to run in lanes: their numbers of iterations, and the values that
+//! one iteration passes to the next.
 //!
 //! A value that a loop carries is a counter (a public start and step), a reduction (every use leads
 //! through one associative operation back to it), or an arg-min or arg-max: the best so far by a

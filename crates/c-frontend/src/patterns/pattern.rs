@@ -1,4 +1,4 @@
-//! A loop that may run in lanes, and what becomes of its values from one iteration to the next.
+//! A loop that may run in lanes, and the values that it carries from one iteration to the next.
 
 use crate::ir::{Binary, Compare, Operand};
 
@@ -55,6 +55,6 @@ pub(crate) struct LoopCondition {
     pub(crate) is_stepped: bool,
     pub(crate) bound: Operand,
     pub(crate) is_bound_first: bool,
-    /// Whether it goes on where the comparison holds.
+    /// Whether the loop continues if the comparison holds.
     pub(crate) continues_if: bool,
 }

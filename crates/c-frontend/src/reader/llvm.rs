@@ -205,7 +205,7 @@ impl<'m> Val<'m> {
         some(llvm!(LLVMGetCalledValue(self.0)))
     }
 
-    /// Whether it calls the function of this name.
+    /// Returns whether it calls the function of this name.
     pub(crate) fn is_call_of(self, name: &str) -> bool {
         self.opcode() == LLVMOpcode::LLVMCall && self.called().is_some_and(|f| f.name() == name)
     }

@@ -1,4 +1,4 @@
-//! Counters of a loop, and how often it runs.
+//! Counters of a loop, and its number of iterations.
 
 use crate::data::{Data, fold, mask};
 use crate::frame::Frame;

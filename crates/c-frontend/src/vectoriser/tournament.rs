@@ -1,5 +1,5 @@
-//! The winner of an arg-min or arg-max by a tournament between neighbours, so that of equals the
-//! one wins that would in order.
+//! Arg-min and arg-max by a tournament between neighbours. Among equal values it gives the one that
+//! execution in order would give.
 
 use std::rc::Rc;
 

@@ -395,7 +395,7 @@ fn a_stranger_among_many_is_shown_with_its_key() {
     }
 }
 
-/// What the parties that live say after `lost` was killed at some moment.
+/// Errors of the surviving parties after `lost` was killed at some moment.
 fn kill(over: Over, lost: usize, after: Duration) -> Vec<ChannelError> {
     let meshes = good(over, 3, 2);
     thread::scope(|scope| {

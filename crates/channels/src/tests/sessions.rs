@@ -1,4 +1,4 @@
-//! What works: bytes, agreements, ends, keep-alives, simulated networks.
+//! Sessions that work: bytes, agreements, ends, keep-alives, simulated networks.
 
 use std::net::TcpStream;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Which prefix network computes carries with the fewest ANDs at a given depth.
+//! Finds the prefix network that computes carries with the fewest ANDs at a given depth.
 //!
 //! Dynamic programming over two ways to build a network (Ladner, Fischer, "Parallel prefix
 //! computation", Journal of the ACM 27, 1980, figures 1 and 2): *split* solves two halves and
@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-/// What is to be computed from `n` elements.
+/// Circuit to build for `n` elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Goal {
     /// The carries out of every element, at `depth`.

@@ -7,7 +7,7 @@
 use super::plan::{Goal, Plans, Problem, Strategy, carry_depth};
 use crate::record::{Recorder, Wire};
 
-/// What takes a carry in and gives a carry out.
+/// An element of a prefix sum, which maps a carry in to a carry out.
 #[derive(Clone, Copy)]
 pub(super) enum Element {
     /// Two bits of the same weight.

@@ -62,7 +62,7 @@ fn schedule(r: &mut Recorder, plans: &mut Plans, mut words: Vec<Word>) -> Vec<Wo
 
 /// Two words with the sum of all, wrapping: always three words become two, the earliest first.
 ///
-/// By words and not by columns: the bits of a word that came early would leave a column with room
+/// By words and not by columns: the bits of a word that came early would leave a column with space
 /// for one carry less when the late ones come.
 fn rows(r: &mut Recorder, terms: &[&Word]) -> [Word; 2] {
     let depth = |r: &Recorder, word: &Word| word.iter().map(|&wire| r.depth(wire)).max();

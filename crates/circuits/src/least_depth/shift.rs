@@ -8,7 +8,7 @@
 use super::order::any;
 use crate::record::{Recorder, Wire};
 
-/// What comes in from the side.
+/// Bits that enter at the open end of a shift.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Left,

@@ -6,7 +6,7 @@
 
 use super::{And, Gate, Level, Local, Template, Wire};
 
-/// What computes a wire: a gate, or the complement of its result.
+/// Origin of a wire: a gate, or the complement of its result.
 enum Source {
     Gate(Gate),
     Complement(Wire),

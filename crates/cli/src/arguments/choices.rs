@@ -39,13 +39,13 @@ impl Choice for OtChoice {
     fn meaning(self) -> &'static str {
         match self {
             OtChoice::This(extension) => extension.meaning(),
-            OtChoice::Auto => "The one that is predicted to be faster on the network of --net",
+            OtChoice::Auto => "The one with the least predicted time on the network of --net",
         }
     }
 }
 
 impl OtChoice {
-    /// Those that are possible; of two that take the same time, the first.
+    /// The extensions to compare; if two take the same time, the first is taken.
     pub(crate) fn extensions(self) -> &'static [OtExtension] {
         match self {
             OtChoice::This(OtExtension::Softspoken) => &[OtExtension::Softspoken],
@@ -58,17 +58,17 @@ impl OtChoice {
 /// Variants of protocols on shares; all parties state the same.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Variants {
-    /// How garbled values become additive
+    /// How garbled values are converted to additive shares
     #[arg(long, value_name = "HOW", default_value = "bits", env = "PHINEUS_Y2A")]
     #[arg(value_parser = choice::<Y2aChoice>())]
     y2a: Y2aChoice,
-    /// How opened values go to all parties
+    /// How openings are sent
     #[arg(long, value_name = "HOW", default_value = "direct", env = "PHINEUS_BROADCAST")]
     #[arg(value_parser = choice::<BroadcastChoice>())]
     broadcast: BroadcastChoice,
-    /// For spdz and spdz-128: open operands of comparisons and right shifts of few bits under
-    /// masks that are only 2^40 times as large. Each such opening adds 2^-40 to the distance from an
-    /// ideal run, whose total `explain` and run.json state
+    /// When comparisons and right shifts of few bits open their operands under narrow masks, which are
+    /// 40 bits longer than the operand (spdz and spdz-128). Each such opening adds 2^-40 to the
+    /// statistical distance from an ideal run; `explain` and run.json state the total
     #[arg(long, value_name = "WHEN", default_value = "auto", env = "PHINEUS_NARROW_MASKS")]
     #[arg(value_parser = choice::<NarrowMasks>())]
     narrow_masks: NarrowMasks,

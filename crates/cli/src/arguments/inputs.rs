@@ -6,19 +6,20 @@ use phineus_session::settings;
 
 use super::choices::choice;
 
-/// Who computes for whom.
+/// Computing parties and clients.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Outsourcing {
-    /// Who computes, as in s1,s2,s3; with --local also how many, as in 3. The others are clients:
-    /// they share their inputs and learn outputs. [default: cluster.toml, else the program's parties]
+    /// The computing parties, as in s1,s2,s3; with --local also their number, as in 3. All others are
+    /// clients: they share their inputs and learn outputs. [default: those of cluster.toml, or else the
+    /// program's parties]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', env = "PHINEUS_COMPUTING")]
     computing: Vec<String>,
-    /// Who brings inputs, if not the program's parties: by input or party as in probe=alice, or a
-    /// name for each party that brings any
+    /// The owners of the inputs, if they are not the program's parties: by input or party as in
+    /// probe=alice, or one name for each party that brings an input
     #[arg(long, value_name = "[INPUT=]NAME,...", value_delimiter = ',')]
     inputs_from: Vec<String>,
-    /// Who learns outputs, if not the program's parties: by output as in match=alice, or names of
-    /// those who learn all
+    /// The receivers of the outputs, if they are not the program's parties: by output as in
+    /// match=alice, or the names of those who learn all outputs
     #[arg(long, value_name = "[OUTPUT=]NAME,...", value_delimiter = ',')]
     outputs_to: Vec<String>,
 }
@@ -33,13 +34,13 @@ impl Outsourcing {
 /// How input files are read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Reading {
-    /// Take a column that the program wants from a column of another name, as in
+    /// Read a column of the program from a column of another name in the file, as in
     /// element=patient_id; for one input only: site_a.element=patient_id. Columns of .npy files are
     /// numbered from 0
     #[arg(long = "column", value_name = "[INPUT.]WANTED=FOUND")]
     columns: Vec<String>,
-    /// Rows that repeat a key of their own table, where the program wants each key
-    /// once: refuse the run, or count equal rows once, so that the others see how many remain
+    /// Treatment of rows that repeat a key of their table, if the program expects each key once. If
+    /// equal rows are counted once, the other parties see how many rows remain
     #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = choice::<RepeatKeys>())]
     repeat_keys: RepeatKeys,
 }

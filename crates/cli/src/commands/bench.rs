@@ -1,4 +1,4 @@
-//! `bench`: measures this machine, with the limit beside each figure.
+//! `bench`: measures this machine, and prints the limit beside each figure.
 //!
 //! Every figure is the median of several repetitions, with the smallest and the largest.
 

@@ -1,4 +1,4 @@
-//! `check prog.c`: what a C program does that depends on a secret, as a compiler says it.
+//! `check prog.c`: reports where a C program depends on a secret, as a compiler would.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `demo`: the whole system in a minute, for someone who has never seen it.
+//! `demo`: the whole system in a minute, for new users.
 
 mod mixed;
 
@@ -82,10 +82,10 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
     shown.tell(&answer, &run, start, console)
 }
 
-/// What a demonstration found, and how one does the same again.
+/// Result of a demonstration, and the commands that repeat it.
 struct Shown<'a> {
     text: String,
-    /// The same for JSON.
+    /// Name for JSON.
     name: &'a str,
     value: serde_json::Value,
     /// The directory of the files, if they are kept, and what to type.
@@ -140,7 +140,7 @@ fn first_row(answer: &Answer) -> Result<Vec<(String, String)>, Failure> {
     Ok(cells.map(cell).collect())
 }
 
-/// The same as typing it.
+/// Arguments as a user would type them.
 fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<RunCommand, Failure> {
     let input = |name: &str, file: &Path| format!("{name}={}", file.display());
     let report = files[0].with_file_name("run.json");

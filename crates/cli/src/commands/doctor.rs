@@ -1,4 +1,4 @@
-//! `doctor`: what this machine has, and whether a peer can be reached.
+//! `doctor`: reports the equipment of this machine, and whether a peer can be reached.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use crate::arguments::Doctor;
 use crate::output::Console;
 
-/// What both ends say first, so that neither measures something else by mistake.
+/// First bytes from both ends, so that neither measures another kind of peer by mistake.
 const GREETING: &[u8; 16] = b"phineus doctor 1";
 
 /// Bytes sent to measure bandwidth: a second at 250 Mbit/s.
@@ -49,7 +49,7 @@ pub(crate) fn run(doctor: &Doctor, console: &Console) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What was found, as lines or as one object.
+/// Findings, printed as lines or as one JSON object.
 struct Findings<'a> {
     console: &'a Console,
     object: Map<String, Value>,

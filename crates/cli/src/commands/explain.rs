@@ -1,4 +1,4 @@
-//! `explain`: what a run will cost and reveal, before anybody runs it.
+//! `explain`: states what a run will cost and reveal, before it runs.
 
 mod comparison;
 mod description;
@@ -168,7 +168,7 @@ fn field_of(plan: &PlanDescription) -> Option<FieldName> {
     Protocol::of_plan(plan).and_then(Protocol::field)
 }
 
-/// What is counted of a plan in a line.
+/// Counts of a plan in one line.
 fn cost_line(plan: &PlanDescription) -> String {
     let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
     let (rounds, instructions) = (total(totals::ROUNDS), quantity::count(plan.instruction_count));
@@ -224,7 +224,8 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     Ok(Some(rounds))
 }
 
-/// What authenticated correlated randomness takes to make, beside the bytes of the online phase.
+/// Prints the cost of making authenticated correlated randomness: what it takes besides the bytes
+/// of the online phase.
 fn print_making(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
     let plan = planned.plan();
     if field_of(plan).is_none() {
@@ -245,7 +246,7 @@ fn print_making(planned: &PlannedFile, console: &Console) -> Result<(), Failure>
     Ok(())
 }
 
-/// What each party sends, and what goes between clients and those who compute.
+/// Prints the bytes that each party sends, and those between clients and computing parties.
 fn print_links(planned: &PlannedFile, console: &Console) -> Result<(), Failure> {
     let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
@@ -394,7 +395,7 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value
     })
 }
 
-/// What is opened to all while the program runs, by name.
+/// Names of the values that are opened to all parties during the run.
 fn opened(description: &Description) -> Vec<&str> {
     let name = |&port: &u32| description.outputs[port as usize].name.as_str();
     description.opened.iter().map(name).collect()

@@ -45,7 +45,7 @@ pub(crate) const TEXT_KEY: &str = "text.key";
 /// How long the other children may take to end after the first failed.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// What the children leave.
+/// Results of the child processes.
 pub(crate) struct LocalRun {
     pub(crate) description: Description,
     pub(crate) reports: Vec<RunReport>,
@@ -400,7 +400,7 @@ fn interrupt_child(child: &Child) {
     }
 }
 
-/// What the parties are at together: the slower one's progress, the larger one's memory.
+/// Combined progress of the parties: that of the slower one, and the memory of the larger one.
 fn merge(snapshots: &[Snapshot]) -> Option<Snapshot> {
     if snapshots.iter().any(|snapshot| snapshot.total == 0) {
         return None;

@@ -228,7 +228,7 @@ fn say_checked(
     Err(Failure::new(codes::NOT_RIGHT, faults.join("\n")))
 }
 
-/// What is wrong with the plans of blocks.
+/// Finds faults in the plans of blocks.
 fn check_blocks(
     registry: &Registry,
     arguments: &Check,

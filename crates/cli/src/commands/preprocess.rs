@@ -1,4 +1,5 @@
-//! `preprocess`: makes and stores what a later run needs, before its inputs are known.
+//! `preprocess`: makes and stores the correlated randomness of a later run, before its inputs are
+//! known.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `programs` and `data`: what can be run by name, and input for it.
+//! `programs` and `data`: lists built-in programs, and generates inputs for them.
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, Description, Encoding, Lane, Table};
@@ -74,7 +74,7 @@ fn print_tables(program: &dyn Program, console: &Console) -> Result<(), Failure>
     Ok(())
 }
 
-/// What a field of a column is.
+/// Description of a column's type.
 fn kind_of(column: &Column) -> String {
     match column.encoding {
         Encoding::Number => column.element.to_string(),

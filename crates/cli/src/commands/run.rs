@@ -286,7 +286,7 @@ pub(crate) fn answer_locally(
     Ok(Answer { description, outputs, reports, files, verified: None, repeated })
 }
 
-/// The same, and compares, if asked to.
+/// Runs all parties locally, and compares the result if this was requested.
 pub(crate) fn verified_locally(
     registry: &Registry,
     run: &RunCommand,

@@ -1,4 +1,5 @@
-//! [`AuthenticatedRandomness`]: the authenticated randomness that runs use up, whoever made it.
+//! [`AuthenticatedRandomness`]: authenticated correlated randomness that runs draw, from any
+//! source.
 
 mod dealer;
 mod share;

@@ -1,4 +1,4 @@
-//! The dealer's correlated randomness opens to what it must, and its speed.
+//! The dealer's correlated randomness opens to correct values, and its speed.
 
 use std::time::Instant;
 

@@ -117,7 +117,7 @@ pub(super) fn draw_coefficients<F: Field>(coin: &mut Prg, coefficients: &mut [F]
     }
 }
 
-/// What this party sends to a peer for the check of `x`; to itself, only the combination of `x`.
+/// Message to a peer for the check of `x`; to this party itself, only the combination of `x`.
 pub(super) fn prove<F: Field>(
     link: Option<&Link<F>>,
     coefficients: &[F],

@@ -1,4 +1,4 @@
-//! [`Kind`] and [`Batch`]: what is made, and what was made together.
+//! [`Kind`] and [`Batch`]: kinds of correlated randomness, and values that were made together.
 
 use phineus_crypto::field::Field;
 use zerocopy::IntoBytes;
@@ -69,7 +69,7 @@ pub struct Batch<F: Field> {
     kind: Kind,
     count: usize,
     pub(super) columns: [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX],
-    /// What the owner of masks knows; empty at all others.
+    /// Values of the masks, at their owner; empty at all other parties.
     pub(super) values: Zeroizing<Vec<F>>,
 }
 
@@ -84,7 +84,7 @@ impl<F: Field> Batch<F> {
         }
     }
 
-    /// What it is.
+    /// Kind of the correlated randomness in the batch.
     pub fn kind(&self) -> Kind {
         self.kind
     }

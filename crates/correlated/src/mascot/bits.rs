@@ -22,7 +22,7 @@ use crate::authenticated::Share;
 use zerocopy::IntoBytes;
 
 impl<F: Field, C: Channel> Generator<F, C> {
-    /// Makes as many bits as `bits` has room for.
+    /// Makes as many bits as `bits` has space for.
     pub(super) fn bits(&mut self, bits: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         let mut columns: [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX] =
             std::array::from_fn(|_| Vec::new().into());
@@ -92,7 +92,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
 }
 
 /// Replaces public elements that are not zero by their inverses (Montgomery's trick): three
-/// products each and one inverse for all. `products` is room for as many.
+/// products each and one inverse for all. `products` is space for as many.
 fn invert_all<F: Field>(elements: &mut [F], products: &mut [F]) {
     let mut product = F::ONE;
     for (element, before) in elements.iter().zip(products.iter_mut()) {

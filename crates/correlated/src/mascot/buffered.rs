@@ -1,4 +1,4 @@
-//! Where authenticated correlated randomness comes from, and how it is handed out in any pieces.
+//! Sources of authenticated correlated randomness, and drawing from them in any amounts.
 //!
 //! Stored correlated randomness carries this party's share of the key. It was checked before it was
 //! written, batch by batch, and a file may be used only if all parties have theirs: so no check of
@@ -259,7 +259,7 @@ impl<F: Field> Sequential<F> {
         Ok(Buffered::new(WithMacKey { delta: Zeroizing::new(generator.delta()), source }))
     }
 
-    /// Whether it lies in memory and not in a file.
+    /// Returns whether the batches lie in memory and not in a file.
     pub fn is_in_memory(&self) -> bool {
         self.source.source.is_in_memory()
     }
@@ -268,7 +268,7 @@ impl<F: Field> Sequential<F> {
 /// Authenticated correlated randomness from a file; see [`Stored::make`] and [`Stored::open`].
 pub type Stored<F> = Buffered<F, WithMacKey<F, StoredSource>>;
 
-/// What stored correlated randomness is for: the file of another party, protocol or program is
+/// Binding of stored correlated randomness: a file of another party, protocol or program is
 /// refused.
 pub type Binding = stored::Binding<Kind>;
 

@@ -1,4 +1,5 @@
-//! The end of a batch: the MACs of everything that was opened, and that all heard the same.
+//! End of a batch: checks the MACs of all opened values, and that all parties received the same
+//! messages.
 //!
 //! Source: Keller, Orsini, Scholl, "MASCOT", CCS 2016 (ePrint 2016/505), the protocol
 //! Pi_MACCheck: a random combination of the opened values, whose parties' MAC shares minus key

@@ -1,4 +1,4 @@
-//! What all parties say to all: coins that nobody can foresee, and who said what to whom.
+//! Broadcast: coins that no party can foresee, and consistency of what each party sent to all.
 //!
 //! Source: Keller, Orsini, Scholl, "MASCOT", CCS 2016 (ePrint 2016/505): the functionality F_Rand,
 //! by commitments in the random-oracle model as the paper proposes; and Goldwasser, Lindell,
@@ -46,7 +46,7 @@ impl Transcript {
         self.0.update(bytes);
     }
 
-    /// What has been said so far.
+    /// Digest of the transcript so far.
     pub(super) fn digest(&self) -> Bytes32 {
         self.0.clone().finalize().into()
     }
@@ -86,7 +86,7 @@ const COIN_TAG: &[u8] = b"phineus mascot coin 1";
 
 /// Coins that all parties have committed to.
 pub(super) struct Coins {
-    /// What this party's commitments are bound to.
+    /// Transcript that this party's commitments are bound to.
     start: Bytes32,
     own: Zeroizing<Vec<u8>>,
     /// Of all parties, each of as many.

@@ -47,7 +47,7 @@ impl CopeOwner {
     }
 
     /// Sends the row of a bit of the key and adds it to `t` ([`add_bit`]). `row` and `other` are
-    /// room for as many elements as `x` has.
+    /// space for as many elements as `x` has.
     pub(super) fn send_row<F: Field>(
         &mut self,
         channel: &mut impl Channel,

@@ -1,4 +1,5 @@
-//! What making correlated randomness costs, to the byte: the numbers that `explain` states.
+//! Costs of making authenticated correlated randomness, exact to the byte, as `explain` states
+//! them.
 //!
 //! All parties make the same batches, so every pair of parties sends the same both ways; only
 //! masks and bits that one party knows go from their owner to all others.

@@ -5,7 +5,7 @@
 //! sends before it receives is bounded (`limits`).
 //! Invariants: all parties make the same batches in the same order; nothing of a batch is given
 //! out before its last check has passed; after an error nothing is made any more. A batch
-//! allocates only a few bytes for each party once its kind has been made before (matrices: room
+//! allocates only a few bytes for each party once its kind has been made before (matrices: space
 //! for the OTs of a piece).
 //! Not protected: an adversary can stop everybody at any time.
 
@@ -45,7 +45,7 @@ pub struct Generator<F: Field, C> {
     pub(super) room: Room<F>,
     failed: bool,
     pub(super) trust: Arc<Trust>,
-    /// What a test's party lies about from the next batch on.
+    /// Deviation of a corrupted party in a test, from the next batch on.
     #[cfg(test)]
     pub(super) lie: Option<lies::Lie>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Room<F: Field> {
     /// Factors and products of all vectors, before they are combined.
     pub(super) raw: [Zeroizing<Vec<F>>; 2],
     pub(super) b: Zeroizing<Vec<F>>,
-    /// What this party authenticates, a mask first, and its MAC shares.
+    /// Elements that this party authenticates, a mask first, and its MAC shares.
     pub(super) inputs: Zeroizing<Vec<F>>,
     pub(super) macs: Zeroizing<Vec<F>>,
     pub(super) sums: Zeroizing<Vec<F>>,

@@ -1,5 +1,5 @@
-//! What a corrupted party of a test does besides the protocol, towards all alike: it changes what
-//! it computes with and says the same to everybody, so that nothing but a check can notice.
+//! Deviations of a corrupted party in tests, the same towards all peers: the party changes its
+//! values and sends them consistently, so that only a check can notice.
 //!
 //! A lie is told once, by the thread that makes correlated randomness.
 
@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use phineus_crypto::field::Field;
 
-/// What is not as it should be.
+/// Value that is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
     /// An element that is authenticated, such as a factor or a product of a triple.

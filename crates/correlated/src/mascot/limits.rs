@@ -13,8 +13,8 @@ pub const ELEMENT_BYTES_MAX: usize = 16;
 /// OTs, so that one row is the OTs of one bit. A row has at most 64 KiB.
 pub const ROW_ELEMENTS: usize = TILE_OTS;
 
-/// Triples of a full batch: two rows. A batch takes ten rounds and at least 3 MB each way between
-/// two parties, so that 40 ms of delay weigh as much as the bytes on a line of 0.1 Gbit/s.
+/// Triples of a full batch: two rows. A batch takes ten rounds and at least 3 MB in each direction
+/// between two parties, so that 40 ms of delay weigh as much as the bytes on a line of 0.1 Gbit/s.
 pub const BATCH_ELEMENTS: usize = 2 * ROW_ELEMENTS;
 
 /// Rows of so many elements that a party sends before it takes the first one of its peer, so that the
@@ -32,7 +32,7 @@ const fn tile_bytes<F: Field>(elements: usize) -> usize {
 }
 
 /// Tiles of so many OTs that are on the way together, either as choices or as messages: as many as
-/// a channel takes without its reader, and as there is room for.
+/// a channel takes without its reader, and as there is space for.
 pub const fn tiles_on_the_way<F: Field>(elements: usize, ahead_bytes: usize) -> usize {
     let room = tiles_room::<F>(ahead_bytes) / elements;
     let sent = ahead_bytes / tile_bytes::<F>(elements);

@@ -1,4 +1,4 @@
-//! [`Link`]: all that is needed with one peer: OTs and products with keys, in both directions.
+//! [`Link`]: state for one peer: OTs and products with keys, in both directions.
 //!
 //! Source, cost and what is not protected: those of `ot` and `cope`. Each direction has a session
 //! of its own, which follows from the common one and the numbers of its sender and receiver.
@@ -19,7 +19,7 @@ use super::cope::{CopeHolder, CopeOwner};
 use super::limits::tiles_room;
 use crate::CorrelatedError;
 
-/// What one party has with one peer.
+/// State of one party for one peer.
 pub(super) struct Link<F: Field> {
     pub(super) sender: RandomOtSender<SoftSpokenSender>,
     pub(super) receiver: RandomOtReceiver<SoftSpokenReceiver>,
@@ -97,7 +97,7 @@ fn direction(session: &SessionId, sender: usize, receiver: usize) -> SessionId {
     SessionId::new(digest.into())
 }
 
-/// What there is with `peer`.
+/// Returns the state for `peer`.
 pub(super) fn link<F: Field>(links: &mut [Option<Link<F>>], peer: usize) -> &mut Link<F> {
     links[peer].as_mut().expect("there is a link to every peer")
 }

@@ -1,5 +1,5 @@
-//! What parties choose by themselves: random elements and bits that one party knows, and sums of
-//! integers of bounded size.
+//! Values that parties choose by themselves: random elements and bits known to one party, and sums
+//! of bounded integers.
 //!
 //! Source: Keller, Orsini, Scholl, "MASCOT", CCS 2016 (ePrint 2016/505), the protocol Pi_[[.]]
 //! (Input) with random inputs. The owner's element is split into random shares, so that opening

@@ -302,7 +302,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
     }
 }
 
-/// What the OTs with one peer gave.
+/// Messages of the OTs with one peer.
 struct Messages {
     chosen: Zeroizing<Vec<Block>>,
     both: Zeroizing<Vec<[Block; 2]>>,

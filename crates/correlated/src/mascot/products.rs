@@ -28,7 +28,7 @@ use crate::CorrelatedError;
 
 const PLANE_WORDS: usize = ROW_ELEMENTS / 64;
 
-/// Bits in the order of the OTs, and room for one tile.
+/// Bits in the order of the OTs, and space for one tile.
 pub(super) struct Products<F: Field> {
     /// A plane of bits for each tile of OTs: bit by bit of one vector, vector by vector, piece by
     /// piece.
@@ -94,7 +94,7 @@ impl Tiles {
 }
 
 impl<F: Field> Products<F> {
-    /// With room for what channels take that are ahead by no more than that.
+    /// With space for what channels take that are ahead by no more than that.
     pub(super) fn new(ahead_bytes: usize) -> Products<F> {
         let row = || Zeroizing::new(vec![F::ZERO; ROW_ELEMENTS]);
         Products {

@@ -1,4 +1,4 @@
-//! Proofs that what a party has authenticated is small: that each element is below a power of two.
+//! Proofs that authenticated elements of a party are in range: below a power of two.
 //!
 //! Source: Yang, Sarkar, Weng, Wang, "QuickSilver: Efficient and Affordable Zero-Knowledge Proofs
 //! for Circuits and Polynomials over Any Field", CCS 2021 (ePrint 2021/076): its proof of

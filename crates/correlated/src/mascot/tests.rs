@@ -1,5 +1,5 @@
-//! All parties in one process: everything opens to what it must, costs what is stated, and a party
-//! that lies is caught.
+//! All parties in one process: every opening is correct, costs are as stated, and a deviating party
+//! is caught.
 
 mod cheating;
 mod drawing;
@@ -46,7 +46,7 @@ fn make_honestly<F: Field>(
     make_scaled(parties, kinds, (seed, BatchScale::FULL))
 }
 
-/// The same over channels that take as little as goes with batches of a size.
+/// Makes batches over channels whose buffers follow the batch size.
 fn make_scaled<F: Field>(
     parties: usize,
     kinds: &[(Kind, usize)],
@@ -106,7 +106,7 @@ fn assert_costs<F: Field, C: Channel>(
     assert_eq!(generator.ots() - ots_before, expected, "OTs that are made");
 }
 
-/// What all parties' shares of a column are together, if their MACs hold.
+/// Opens a column from all parties' shares; `None` if the MACs do not hold.
 fn try_opened<F: Field>(made: &[&Made<F>], column: usize) -> Option<Vec<F>> {
     let key = made.iter().fold(F::ZERO, |sum, made| sum.add(made.key));
     let columns: Vec<&[Share<F>]> = made.iter().map(|made| made.batch.column(column)).collect();

@@ -1,5 +1,5 @@
-//! [`Trust`]: whether the key of all MACs is secret, said by the thread that makes correlated
-//! randomness.
+//! [`Trust`]: whether the MAC key is still secret, as the thread that makes correlated randomness
+//! states.
 //!
 //! Who lies in the last check of a batch learns the key from the others' answers, and the check
 //! fails; or it withholds its own answer, and the check does not end. Another thread that uses

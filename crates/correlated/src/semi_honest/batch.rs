@@ -92,7 +92,7 @@ impl Batch {
         }
     }
 
-    /// What it is.
+    /// Kind of the correlated randomness in the batch.
     pub fn kind(&self) -> Kind {
         self.kind
     }

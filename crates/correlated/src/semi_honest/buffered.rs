@@ -1,4 +1,4 @@
-//! Where this correlated randomness comes from besides a thread: made before, or stored.
+//! Sources of this correlated randomness besides a thread: made before the run, or stored.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub type Sequential = Buffered<SequentialSource<Batch>>;
 /// Correlated randomness from a file; see [`Stored::make`] and [`Stored::open`].
 pub type Stored = Buffered<StoredSource>;
 
-/// What stored preprocessing is for: the file of another party, protocol or program is refused.
+/// Binding of stored preprocessing: a file of another party, protocol or program is refused.
 pub type Binding = stored::Binding<Kind>;
 
 impl<C: Channel> BatchGenerator for Generator<C> {
@@ -76,7 +76,7 @@ impl Sequential {
         Ok(Buffered::new(made))
     }
 
-    /// Whether it lies in memory and not in a file.
+    /// Returns whether the batches lie in memory and not in a file.
     pub fn is_in_memory(&self) -> bool {
         self.source.is_in_memory()
     }

@@ -1,4 +1,4 @@
-//! What preprocessing costs, to the byte: the numbers that `explain` states.
+//! Costs of preprocessing, exact to the byte, as `explain` states them.
 //!
 //! All parties make the same batches, so every pair of parties sends the same; only the halves of
 //! square pairs and shared bits differ by the direction when a count is odd.
@@ -10,7 +10,7 @@ use super::shared_bits::lower_half;
 use super::{Demand, Kind};
 use crate::demand::BatchScale;
 
-/// What goes over one link in one direction or both, and how long it takes.
+/// Bytes over one link, in each direction or both, and the time that they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PairCosts {
     /// Bytes that the party of lower number sends to the other.

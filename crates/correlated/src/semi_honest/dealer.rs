@@ -17,7 +17,7 @@ pub struct Dealer {
     parties: usize,
 }
 
-/// What all parties together have, and what this party has.
+/// Values of all parties together, and those of this party.
 #[derive(Clone, Copy, Default)]
 struct Shared {
     value: u64,

@@ -191,7 +191,7 @@ impl<C: Channel> Generator<C> {
         self.parties.count() == 2
     }
 
-    /// What the OTs of two parties in which this one chooses give of triples: `b`, and a part of `c`.
+    /// Part of triples from the OTs in which this party chooses: `b`, and a summand of `c`.
     fn choose_bit_triples(
         &mut self,
         count: usize,
@@ -206,7 +206,7 @@ impl<C: Channel> Generator<C> {
         Ok(())
     }
 
-    /// What the others give: `a`, and the rest of `c`.
+    /// Part of triples from the OTs in which this party sends: `a`, and the other summand of `c`.
     fn offer_bit_triples(
         &mut self,
         count: usize,

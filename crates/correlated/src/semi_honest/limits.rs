@@ -17,11 +17,12 @@ pub const BATCH_ELEMENTS: usize = 1 << 16;
 /// The smallest `k` of the extension, whose messages are the longest: 128 / k bits per OT.
 pub const FIELD_BITS_MIN: usize = 2;
 
-/// What batches may take between the thread that makes them and the protocol that uses them.
+/// Limit on the memory of batches between the thread that makes them and the protocol that uses
+/// them.
 ///
-/// A batch takes a message each way, and so does a round: where some rounds need many batches and
-/// some none, making goes on only as long as there is room. 32 batches of triples of bits, 11 of
-/// square pairs of 32 bits.
+/// A batch takes a message in each direction, and so does a round: where some rounds need many
+/// batches and some none, making goes on only as long as there is space. 32 batches of triples of
+/// bits, 11 of square pairs of 32 bits.
 const AHEAD_BYTES: usize = 768 << 10;
 
 /// How many there are at the most, where the largest takes so many bytes.
@@ -34,7 +35,8 @@ pub(crate) fn batches_ahead(largest_bytes: u64, scale: BatchScale) -> usize {
 pub(crate) const BATCHES_BEGUN: usize = 4;
 
 /// How many there are with such OTs, where a channel takes `ahead_bytes` without its reader. Who has
-/// finished fewer batches than the peer has room to send all that it begins: so one of two always can go on.
+/// finished fewer batches than the peer has space to send all that it begins: so one of two always
+/// can go on.
 pub(super) fn begun_max(kind: OtKind, scale: BatchScale, ahead_bytes: usize) -> usize {
     match kind {
         // The parties reserve them in turn.

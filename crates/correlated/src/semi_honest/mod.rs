@@ -1,4 +1,5 @@
-//! What is made before the inputs are known: multiplication triples, square pairs, shared bits.
+//! Semi-honest correlated randomness, made before the inputs are known: multiplication triples,
+//! square pairs, shared bits.
 //!
 //! Read `generator` first. What each module is:
 //!
@@ -110,8 +111,8 @@ pub trait CorrelatedRandomness: Send {
         c: &mut [u64],
     ) -> Result<(), CorrelatedError>;
 
-    /// `ring.len()` random bits shared both ways: XOR shares packed in `bits`, additive shares in
-    /// `Z_2^width` in `ring`.
+    /// `ring.len()` random bits shared in both forms: XOR shares packed in `bits`, additive shares
+    /// in `Z_2^width` in `ring`.
     ///
     /// # Errors
     /// When a channel, a peer or the storage fails.

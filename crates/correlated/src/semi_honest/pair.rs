@@ -15,7 +15,7 @@ use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
 use crate::CorrelatedError;
 use crate::demand::BatchScale;
 
-/// The OTs with one peer, in both directions, and room for what waits for its messages.
+/// The OTs with one peer, in both directions, and space for what waits for its messages.
 pub(super) struct Pair {
     pub(super) sender: RandomOtSender<OtExtensionSender>,
     pub(super) receiver: RandomOtReceiver<OtExtensionReceiver>,

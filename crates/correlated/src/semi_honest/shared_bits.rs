@@ -69,7 +69,8 @@ impl<C: Channel> Generator<C> {
         Ok(())
     }
 
-    /// Makes OTs of words with all peers, both ways, in which this party's bits are its choices.
+    /// Makes OTs of words with all peers, in both directions, in which this party's bits are its
+    /// choices.
     fn extend_links(&mut self, bits: &mut [u64], count: usize) -> Result<(), CorrelatedError> {
         let (me, random) = (self.parties.me(), self.draws_choices());
         for peer in self.parties.peers() {

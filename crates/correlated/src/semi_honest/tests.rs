@@ -25,7 +25,7 @@ pub(super) fn everybody<T: Send + 'static>(
     everybody_scaled(parties, BatchScale::FULL, run)
 }
 
-/// The same over channels for batches of a size.
+/// Runs all parties over channels whose buffers follow the batch size.
 fn everybody_scaled<T: Send + 'static>(
     parties: usize,
     scale: BatchScale,
@@ -176,7 +176,7 @@ fn costs_are_those_of_the_formulas() {
     assert_eq!(bytes(Kind::SharedBit { width: 32 }, 2), (31 + 31) << 16);
 }
 
-/// What a program could need: kinds interleaved, some of more than a batch.
+/// Needs of a program with interleaved kinds, some of more than a batch.
 fn needs() -> Vec<(Kind, usize)> {
     let (ring, square) = (Kind::RingTriple { width: 64 }, Kind::SquarePair { width: 16 });
     let shared = Kind::SharedBit { width: 32 };

@@ -1,4 +1,4 @@
-//! What stands before the pages: for whom, for what, and how much.
+//! Header of the file, before the pages: party, program and amounts.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! [`StoredKey`]: what stored correlated randomness is encrypted under.
+//! [`StoredKey`]: the key that encrypts stored correlated randomness.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
@@ -16,7 +16,7 @@ use crate::StoreError;
 /// A key for stored preprocessing, from a file that only its owner can read. Wiped on drop.
 pub struct StoredKey {
     key: Zeroizing<[u8; 32]>,
-    /// What was used of all that is encrypted under it, and of other keys perhaps.
+    /// Ledgers of used correlated randomness under this key, and perhaps under other keys.
     pub(super) ledgers: Vec<Ledger>,
 }
 
@@ -40,7 +40,7 @@ impl StoredKey {
         Ok(StoredKey { key, ledgers: vec![Ledger::of_key(path)] })
     }
 
-    /// The same key; what is used under it is noted in `ledger`, too, which other keys may share.
+    /// Returns the key with a further ledger, which other keys may share.
     pub fn with_ledger(mut self, ledger: PathBuf) -> StoredKey {
         self.ledgers.push(Ledger::at(ledger));
         self

@@ -25,7 +25,7 @@ use crate::StoreError;
 
 const RECORD_BYTES: usize = 32;
 
-/// What is noted of one party's correlated randomness.
+/// Record of the use of one party's correlated randomness.
 pub(super) fn record(pairing: &[u8; 32], party: usize) -> [u8; RECORD_BYTES] {
     let hash = Sha256::new().chain_update(b"phineus used").chain_update(pairing);
     hash.chain_update((party as u64).to_le_bytes()).finalize().into()
@@ -50,7 +50,7 @@ impl Ledger {
         Ledger { path }
     }
 
-    /// Whether it holds `record`.
+    /// Returns whether the ledger contains `record`.
     pub(super) fn contains(&self, record: &[u8; RECORD_BYTES]) -> Result<bool, StoreError> {
         match File::open(&self.path) {
             Ok(file) => Ok(self.records(&file)?.chunks(RECORD_BYTES).any(|used| used == record)),

@@ -87,14 +87,14 @@ pub trait StoredBatch: RandomnessBatch {
     fn columns_mut(&mut self) -> impl Iterator<Item = &mut [u8]>;
 }
 
-/// What stored preprocessing is for: the file of another party, protocol or program is refused.
+/// Binding of stored preprocessing: a file of another party, protocol or program is refused.
 #[derive(Clone, Debug)]
 pub struct Binding<K> {
     /// The name of the protocol.
     pub protocol: String,
     /// The hash of the planned program.
     pub program: [u8; 32],
-    /// What it needs.
+    /// Amounts that the run needs.
     pub demand: Demand<K>,
 }
 
@@ -224,14 +224,14 @@ impl StoredFile {
         Ok(StoredFile { file, path, reader, secret, ledgers, pairing, items, me, family })
     }
 
-    /// What goes with the correlated randomness, for those who store more beside it: nothing may be
-    /// computed with it before the file is marked as used.
+    /// Secret that belongs to the file, for callers that store further data beside it. It must not
+    /// be used before the file is marked as used.
     pub fn secret(&self) -> &[u8] {
         &self.secret
     }
 
-    /// What files that were made together have in common, and no others; it says nothing of what
-    /// is in them.
+    /// Identifier that files have in common if and only if they were made together; it reveals
+    /// nothing of their contents.
     pub fn pairing(&self) -> &[u8; 32] {
         &self.pairing
     }

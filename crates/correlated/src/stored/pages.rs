@@ -21,7 +21,7 @@ use crate::StoreError;
 use crate::demand::{BatchScale, RandomnessKind};
 
 const TAG_BYTES: usize = 16;
-/// What stands before the columns of a batch.
+/// Header before the columns of a batch.
 pub(super) const HEADER_BYTES: usize = 16;
 /// A page and its tag.
 const STORED_PAGE_BYTES: usize = PAGE_BYTES + TAG_BYTES;
@@ -33,7 +33,7 @@ struct Pages {
     /// The offset of the first page.
     start: u64,
     cipher: PageCipher,
-    /// The page that is being filled or read, with room for its tag.
+    /// The page that is being filled or read, with space for its tag.
     page: Zeroizing<Vec<u8>>,
     /// The next byte of it.
     at: usize,

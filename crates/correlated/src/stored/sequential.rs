@@ -65,7 +65,7 @@ impl<B: StoredBatch> SequentialSource<B> {
         Ok(SequentialSource(Place::File(Box::new(reader))))
     }
 
-    /// Whether it lies in memory and not in a file.
+    /// Returns whether the batches lie in memory and not in a file.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.0, Place::Memory(_))
     }

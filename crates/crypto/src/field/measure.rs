@@ -1,4 +1,4 @@
-//! How fast the loops over elements are on this machine, beside what bounds them.
+//! Measures the speed of the loops over elements on this machine, beside their limits.
 //!
 //! Loops over slices are measured in cache, where the multipliers bound them; a matrix is measured
 //! out of cache too, where memory bounds it: `read_limit` is that bound.

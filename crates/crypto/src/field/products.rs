@@ -96,7 +96,8 @@ impl<E, const TERMS: usize> Product<'_, E, TERMS> {
 
 /// Who computes the products of matrices that a party makes alone.
 pub trait MatrixProducts<F: Field>: Send {
-    /// Whether it takes a batch of so much work ([`Product::work`]); who asks makes it else.
+    /// Returns whether the device takes a batch of this amount of work ([`Product::work`]);
+    /// otherwise the caller computes it.
     fn takes(&self, work: usize) -> bool;
 
     /// Adds to each product's results its two terms.

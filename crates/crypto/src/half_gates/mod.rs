@@ -84,7 +84,7 @@ impl AndIndex {
     }
 }
 
-/// What the evaluator needs of one AND gate: `T_G` and `T_E` of the paper.
+/// Row of one AND gate, sent to the evaluator: `T_G` and `T_E` of the paper.
 #[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct GarbledGate {

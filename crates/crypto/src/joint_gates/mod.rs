@@ -1,4 +1,4 @@
-//! [`JointGates`]: what is linear in half gates that several parties garble together.
+//! [`JointGates`]: the linear part of half gates that several parties garble together.
 //!
 //! Source: the formulas of `docs/protocols/bmr.md`, after Ben-Efraim, Lindell, Omri, CCS 2016, and
 //! Zahur, Rosulek, Evans, EUROCRYPT 2015; the hashes are [`crate::CrHash::add_gates`] and
@@ -21,7 +21,7 @@ use crate::{Block, Delta, Kernel};
 #[derive(Clone, Copy, Debug)]
 pub struct JointGates(Kernel);
 
-/// Calls `$function` of the kernel, or its portable twin.
+/// Calls `$function` of the kernel, or its portable version.
 macro_rules! on {
     ($kernel:expr, $function:ident($($argument:expr),*)) => {
         match $kernel.variant() {
@@ -107,7 +107,7 @@ impl JointGates {
     }
 }
 
-/// The same block by block.
+/// Portable version, block by block.
 mod portable {
     use crate::Block;
 

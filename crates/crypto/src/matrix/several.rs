@@ -40,7 +40,7 @@ pub(crate) struct Strip {
     rows: usize,
 }
 
-/// What multiplies the parts of a matrix.
+/// Multiplies the parts of a matrix.
 pub(crate) trait Parts<E> {
     /// The longest strip: 16 or 8 rows.
     const STRIP_ROWS: usize;

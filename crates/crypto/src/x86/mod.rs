@@ -1,4 +1,4 @@
-//! The same few operations on 1, 2 and 4 blocks at a time, for x86-64.
+//! Operations on 1, 2 and 4 blocks at a time, for x86-64.
 //!
 //! [`xmm`], [`ymm`] and [`zmm`] offer the same names, so that a kernel is written once as a macro
 //! over such a module: `#[target_feature]` does not pass through generic functions, and inside a

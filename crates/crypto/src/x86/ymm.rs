@@ -22,7 +22,7 @@ pub(crate) fn load(blocks: &[Block]) -> V {
     }
 }
 
-/// Writes the one or two blocks for which `blocks` has room.
+/// Writes the one or two blocks for which `blocks` has space.
 #[inline]
 #[target_feature(enable = "vaes,avx2,aes")]
 pub(crate) fn store(blocks: &mut [Block], value: V) {
@@ -218,7 +218,7 @@ pub(crate) fn load_rows(rows: &[u8]) -> (V, V) {
     )
 }
 
-/// Writes rows `garbler || evaluator` of the one or two gates for which `rows` has room.
+/// Writes rows `garbler || evaluator` of the one or two gates for which `rows` has space.
 #[inline]
 #[target_feature(enable = "vaes,avx2,aes")]
 pub(crate) fn store_rows(rows: &mut [u8], garbler_half: V, evaluator_half: V) {

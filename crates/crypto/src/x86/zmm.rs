@@ -35,7 +35,7 @@ pub(crate) fn load(blocks: &[Block]) -> V {
     }
 }
 
-/// Writes the blocks for which `blocks` has room, at most four.
+/// Writes the blocks for which `blocks` has space, at most four.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 pub(crate) fn store(blocks: &mut [Block], value: V) {
@@ -62,7 +62,7 @@ pub(crate) fn load_bytes(bytes: &[u8]) -> V {
     }
 }
 
-/// Writes the whole blocks for which `bytes` has room, at most four.
+/// Writes the whole blocks for which `bytes` has space, at most four.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 pub(crate) fn store_bytes(bytes: &mut [u8], value: V) {
@@ -191,7 +191,7 @@ pub(crate) fn load_rows(rows: &[u8]) -> (V, V) {
     )
 }
 
-/// Writes rows `garbler || evaluator` of the gates for which `rows` has room, at most four.
+/// Writes rows `garbler || evaluator` of the gates for which `rows` has space, at most four.
 #[inline]
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 pub(crate) fn store_rows(rows: &mut [u8], garbler_half: V, evaluator_half: V) {

@@ -31,7 +31,8 @@ pub(super) struct Completion {
     pub(super) result: io::Result<()>,
 }
 
-/// What transfers work on. Shared by the storage, its back end and the back end's threads.
+/// Files and memory that transfers work on. Shared by the storage, its back end and the back end's
+/// threads.
 pub(super) struct Device {
     pub(super) swap_file: SwapFile,
     pub(super) faults: Faults,
@@ -127,7 +128,7 @@ impl Device {
 /// Logical block of a disk, at most.
 const ALIGNMENT_BYTES: u32 = super::frames::PAGE_BYTES_MIN;
 
-/// What follows an attempt at a transfer.
+/// Result of an attempt at a transfer.
 pub(super) enum Progress {
     /// Try the page again from this byte on.
     Again(u32),

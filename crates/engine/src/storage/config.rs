@@ -1,4 +1,4 @@
-//! What the caller says to storage and what storage says back.
+//! Options of storage, and its statistics.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ pub struct FrameIndex(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpillSlot(pub u32);
 
-/// Which way a page moves.
+/// The direction in which a page moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Swap-in: from the swap file to a frame.
@@ -41,7 +41,7 @@ pub enum StorageBackend {
     Threads,
 }
 
-/// What a [`super::Storage`] is to be.
+/// Options of a [`super::Storage`].
 #[derive(Clone, Debug)]
 pub struct StorageConfig {
     /// Where the swap file is made.
@@ -56,7 +56,7 @@ pub struct StorageConfig {
     pub depth: u32,
 }
 
-/// What storage has done so far.
+/// Statistics of a storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StorageStatistics {
     /// Swap-ins finished.

@@ -1,4 +1,4 @@
-//! What can go wrong between the frames and the disk, each as one clear sentence.
+//! Errors of transfers between frames and disk, each one sentence.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub enum StorageError {
     Memory {
         /// How much was asked for.
         bytes: u64,
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The swap directory does not exist.
@@ -38,7 +38,7 @@ pub enum StorageError {
     DirectoryNotWritable {
         /// As the user wrote it.
         directory: PathBuf,
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The swap file could not be created for another reason.
@@ -46,7 +46,7 @@ pub enum StorageError {
     Create {
         /// As the user wrote it.
         directory: PathBuf,
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Found before the run: the swap file does not fit on the disk.
@@ -89,13 +89,13 @@ pub enum StorageError {
         direction: Direction,
         /// Which page of the swap file.
         slot: u32,
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The kernel takes no transfers at all any more.
     #[error("the kernel does not take transfers to the swap file any more: {source}")]
     Ring {
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A page came back different from what was written.
@@ -116,7 +116,7 @@ pub enum StorageError {
     /// The I/O threads could not be started.
     #[error("cannot start the storage threads: {source}")]
     Threads {
-        /// What the operating system answered.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// An earlier call failed.
@@ -125,7 +125,7 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// What a failed transfer means.
+    /// Converts a failed transfer to an error.
     pub(super) fn from_transfer(
         directory: &Path,
         direction: Direction,

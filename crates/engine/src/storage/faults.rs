@@ -2,7 +2,7 @@
 //!
 //! Outside tests this is a type of no size whose one question is answered at compile time.
 
-/// What happens to one attempt at a transfer instead of the whole of it.
+/// Injected fault of one attempt at a transfer, for tests.
 #[cfg_attr(not(test), expect(dead_code, reason = "only tests make faults"))]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {

@@ -1,4 +1,4 @@
-//! What the operating system says about a file's surroundings.
+//! File system and device of a file, as the operating system reports them.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

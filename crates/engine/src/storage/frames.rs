@@ -1,4 +1,4 @@
-//! [`FrameMemory`]: the one array a worker computes on, and the rule that keeps it sound.
+//! [`FrameMemory`]: the array that a worker computes on, and the rule that makes its use sound.
 //!
 //! The array is `frame_count * page_bytes` bytes. The engine borrows parts of it per instruction,
 //! and between two instructions storage moves whole frames to and from the swap file.

@@ -1,4 +1,5 @@
-//! One anonymous mapping: zero at birth, wiped at death, never in a core dump or a child process.
+//! An anonymous mapping: zero when made, wiped when dropped, never in a core dump or a child
+//! process.
 
 use std::io;
 use std::ptr::{self, NonNull};

@@ -6,7 +6,8 @@
 //! issued (so its contents are gone for the engine), and opened in its frame when its swap-in is
 //! finished. The key never leaves the process.
 //!
-//! Cost per page each way: one pass of the page cipher on the owner's thread and one system call.
+//! Cost per page in each direction: one pass of the page cipher on the owner's thread and one
+//! system call.
 //! Memory: the frames, and 24 bytes for each page of the swap file (0.04 % of it at 64 KiB a page;
 //! [`Storage::memory_bytes`] says all of it). Nothing is allocated after the start.
 //!
@@ -70,7 +71,7 @@ pub struct Storage {
     stays_on_its_thread: PhantomData<*mut ()>,
 }
 
-/// What must be known of a page on the disk: 24 bytes.
+/// Record of a page on disk: 24 bytes.
 #[derive(Clone, Copy, Default)]
 struct SlotRecord {
     /// Number of the write that filled the slot, from 1; 0 if none did. [`BUSY`] is added while a
@@ -83,7 +84,7 @@ const _: () = assert!(size_of::<SlotRecord>() == 24);
 /// Flag in [`SlotRecord::write`]: 2^63 writes of 4 KiB at 100 GB/s would take 12,000 years.
 const BUSY: u64 = 1 << 63;
 
-/// What a frame is doing.
+/// Transfer of a frame that is in progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pending {
     Idle,
@@ -127,7 +128,7 @@ impl Storage {
         })
     }
 
-    /// What a storage of this size costs of the memory limit, besides the frames' own pages.
+    /// Memory of a storage of this size, besides the pages of the frames.
     pub fn memory_bytes(frame_count: u32, slots: u32, depth: u32) -> u64 {
         let per_frame = size_of::<Pending>() + size_of::<bool>();
         // Answer, ring entries (64 + 2 * 16 bytes) or queue entries, bookkeeping of an attempt.
@@ -255,7 +256,7 @@ impl Storage {
         Ok(())
     }
 
-    /// What storage has done so far.
+    /// Statistics of this storage so far.
     pub fn statistics(&self) -> StorageStatistics {
         self.statistics
     }

@@ -28,7 +28,7 @@ const DEPTH: u32 = 32;
 const FILL_TIME: Duration = Duration::from_millis(600);
 const PHASE_TIME: Duration = Duration::from_millis(250);
 
-/// What was measured, with pages of 64 KiB.
+/// Measurements of a disk, with pages of 64 KiB.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskFigures {
     /// Writing in order, 32 in flight.
@@ -96,7 +96,7 @@ enum Order {
     Random,
 }
 
-/// What one phase did.
+/// Counts and time of one phase.
 struct Phase {
     pages: u64,
     elapsed: Duration,

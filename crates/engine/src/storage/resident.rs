@@ -1,4 +1,4 @@
-//! What this process keeps in memory, what it may keep, and keeping it out of core dumps.
+//! Resident memory of this process, its limit, and its exclusion from core dumps.
 
 use std::io;
 use std::time::Duration;
@@ -140,7 +140,7 @@ fn peak_from_usage() -> Option<u64> {
     (peak > 0).then(|| peak * unit_bytes)
 }
 
-/// What the tightest control group (version 2) above this process leaves.
+/// Memory that the tightest control group (version 2) above this process leaves.
 fn control_group_bytes() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?.trim_end();

@@ -76,7 +76,7 @@ impl Rig {
         Ok(())
     }
 
-    /// What lies on the disk in `slot`.
+    /// Bytes on disk in `slot`.
     fn raw(&self, slot: u32) -> Vec<u8> {
         // Aligned, because the file may be past the page cache.
         let page_bytes = self.frames.page_bytes();
@@ -154,7 +154,7 @@ impl Dice {
     }
 }
 
-/// What a frame has in flight, in the model: direction, slot, page.
+/// Transfer of a frame in flight, in the model: direction, slot, page.
 type InFlight = Option<(Direction, usize, u64)>;
 
 /// Random legal issues and finishes, compared with a model that knows every slot's page.
@@ -331,7 +331,7 @@ fn frames_in_flight_cannot_be_touched() {
     assert!(!rig.frames.is_in_flight(FrameIndex(2)));
 }
 
-/// What a wrong plan does, and how.
+/// Mistake of a wrong plan: its name and the calls that make it.
 type Mistake = (&'static str, fn(&mut Rig));
 
 #[test]

@@ -8,7 +8,7 @@ use super::{StorageBackend, StorageError};
 /// Transfers in flight at most; io_uring's own limit is 32768, and no disk gains beyond this.
 pub(super) const DEPTH_MAX: u32 = 1024;
 
-/// What is between a back end's submit and its answer.
+/// Transfers that were submitted to a back end and are not finished.
 pub(super) struct Transfers {
     backend: Backend,
     device: Arc<Device>,
@@ -36,7 +36,7 @@ impl Transfers {
         })
     }
 
-    /// What the transfers work on.
+    /// Files and memory that the transfers work on.
     pub(super) fn device(&self) -> &Device {
         &self.device
     }

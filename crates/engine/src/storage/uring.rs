@@ -42,7 +42,7 @@ pub(super) struct UringBackend {
     submitted_at: Instant,
     device: Arc<Device>,
     buffers_registered: bool,
-    /// What each entry of the ring is about; its index is the entry's user data.
+    /// Attempt of each entry of the ring; its index is the entry's user data.
     attempts: Vec<Attempt>,
     idle: Vec<u32>,
 }

@@ -39,7 +39,7 @@ pub(crate) fn name_of_block(block: usize, local: u64) -> u64 {
     (block as u64) << LOCAL_BITS | local
 }
 
-/// What a block's writer writes to, and what is read when it is complete.
+/// Buffer of a block's writer, read when the block is complete.
 #[derive(Clone)]
 struct Spool(Rc<RefCell<SpooledTempFile>>);
 
@@ -96,12 +96,12 @@ impl Recorded {
         self.writer.as_ref().map_or(0, ProgramWriter::instruction_count)
     }
 
-    /// Whether it gives a register its value.
+    /// Returns whether it gives the register its value.
     pub(crate) fn writes(&self, register: u32) -> bool {
         self.steps.iter().any(|step| step.writes() == Some(register))
     }
 
-    /// Whether it opens an output port.
+    /// Returns whether it opens the output port.
     pub(crate) fn opens(&self, port: u32) -> bool {
         self.steps
             .iter()

@@ -1,4 +1,4 @@
-//! [`State`]: what goes from turn to turn of a loop.
+//! [`State`]: values that a loop passes from iteration to iteration.
 
 use crate::element::Element;
 use crate::fixed::Fixed;
@@ -11,7 +11,7 @@ pub trait State {
     /// Appends its values.
     fn values(&self, values: &mut Vec<Value>);
 
-    /// The same, of other values.
+    /// Returns a state of the same structure with other values.
     #[must_use]
     fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self
     where

@@ -1,4 +1,4 @@
-//! Evaluates a circuit file on plain bits, gate by gate: the twin of its tracing.
+//! Evaluates a circuit file on plain bits, gate by gate: the plaintext reference for its tracing.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Reading a circuit file: its header, then gate by gate, with all that can be wrong with it.
+//! Reads a circuit file: its header, then gate by gate; reports all faults.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ pub const PORT_BITS_MAX: u64 = 1 << 24;
 /// The most bytes of one line; the longest are gates of many ANDs.
 const LINE_BYTES_MAX: u64 = 1 << 22;
 
-/// What a circuit file states before its gates.
+/// Header of a circuit file, before its gates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Number of gates.
@@ -98,7 +98,7 @@ impl Gates {
         Ok(gates)
     }
 
-    /// What the file states before its gates.
+    /// Header of the file, before its gates.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -56,7 +56,7 @@ impl Circuit {
         })
     }
 
-    /// What the file states before its gates.
+    /// Header of the file, before its gates.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -17,7 +17,7 @@ const CALLS_MAX: usize = 256;
 /// The most steps of a whole circuit, every call with what it calls: hours of tracing.
 const STEPS_MAX: u64 = 1 << 34;
 
-/// What a module was made for.
+/// Sharing that a module was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Arithmetic sharing; single bits in it are Boolean.
@@ -157,7 +157,7 @@ fn no_fit<T>(
     ))
 }
 
-/// What the end of a file's name says.
+/// Purpose that the end of a file's name states.
 fn purpose(file: &Path) -> Result<Purpose, ProgramError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = name.strip_suffix(".circ").unwrap_or(&name);

@@ -1,4 +1,4 @@
-//! Reads a `.circ` file, version 5, with all that can be wrong with it.
+//! Reads a `.circ` file, version 5; reports all faults.
 //!
 //! All integers are little-endian. Sizes that a file states are believed only as far as its length
 //! and the limits here allow.

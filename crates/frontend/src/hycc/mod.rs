@@ -1,4 +1,4 @@
-//! Hybrid circuits as HyCC makes them: modules, each for one sharing, that call each other.
+//! Hybrid circuits of HyCC: modules, each for one sharing, that call each other.
 //!
 //! Büscher, Demmler, Katzenbeisser, Kretzmer, Schneider, "HyCC: Compilation of Hybrid Protocols
 //! for Practical Secure Computation", CCS 2018. A bundle (`.cmb`) lists the files of the modules

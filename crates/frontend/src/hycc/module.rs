@@ -46,7 +46,7 @@ pub(super) struct Call {
     pub(super) returns: Vec<Incoming>,
 }
 
-/// What a gate with one result computes.
+/// Operation of a gate with one result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     And,
@@ -99,7 +99,7 @@ pub(super) struct Module {
     pub(super) combined: Vec<u32>,
     /// The width of each wire.
     pub(super) widths: Vec<u8>,
-    /// What the outputs need, in an order in which it can be done.
+    /// Steps that the outputs need, in an executable order.
     pub(super) order: Vec<ModuleStep>,
 }
 

@@ -5,7 +5,7 @@
 
 use super::module::{Gate, Module, ModuleStep};
 
-/// The maker of a wire that is an input.
+/// The origin of a wire that is an input.
 const NOBODY: u32 = u32::MAX;
 
 /// The steps that the outputs need; the name of a call in a circle if there is one.

@@ -8,7 +8,7 @@ use crate::value::Value;
 use super::bundle::{Bundle, Purpose};
 use super::module::{Gate, Module, ModuleStep, Operation};
 
-/// What a circuit computes with.
+/// Values and operations that a circuit computes with.
 pub(super) trait Algebra {
     /// An integer of some bits, or one of each instance.
     type Wire: Clone;
@@ -34,7 +34,7 @@ pub(super) trait Algebra {
     fn combine(&self, bits: &[Self::Wire], purpose: Purpose) -> Self::Wire;
 }
 
-/// The same bits in wires of other widths.
+/// Regroups bits into wires of other widths.
 pub(super) fn fit<A: Algebra>(
     algebra: &A,
     wires: Vec<A::Wire>,

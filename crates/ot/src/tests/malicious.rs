@@ -1,4 +1,4 @@
-//! Receivers that lie: whatever they change is caught or changes nothing.
+//! Deviating receivers: every change is caught or has no effect.
 
 use std::thread;
 

@@ -106,7 +106,7 @@ fn assert_bytes(traffic: Traffic, size: LpnParameters, count: u64, differences: 
     assert_eq!((traffic.sent_bytes, traffic.received_bytes), (sent, received + differences));
 }
 
-/// What docs/protocols/ot.md says.
+/// Compares the costs of set-up with docs/protocols/ot.md.
 #[test]
 fn a_set_up_costs_what_is_documented() {
     assert_eq!(setup_bytes(SIZE), (10_240, 144_391));

@@ -189,13 +189,13 @@ fn outputs_moved<R: Read + Seek>(program: &mut ProgramReader<R>) -> Result<Moves
     Ok(Moves::new(places))
 }
 
-/// What is known of a program's instructions from some point to the end.
+/// Uses in a program's instructions from some point to the end.
 #[derive(Default)]
 struct FromTheEnd {
     /// By the last value that is used, and the first number: the bundles.
     held: BTreeMap<(u64, u64), Numbered>,
     held_count: usize,
-    /// What instructions use that are not held.
+    /// Values that instructions outside all bundles use.
     used: HashSet<u64>,
     places: Vec<(u64, u64, Instruction)>,
 }

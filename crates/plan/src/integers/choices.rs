@@ -1,4 +1,4 @@
-//! Logic on single bits, comparisons and choices.
+//! Logic on single bits, comparisons and selections.
 
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, mask_of};
 

@@ -1,5 +1,4 @@
-//! [`Integer`]: an element and the range that it is claimed to be in; [`Claim`]: the same, for those who
-//! test it.
+//! [`Integer`]: an element and its claimed range; [`Claim`]: the claim, for tests.
 //!
 //! A wrong claim is not slow, it leaks: a comparison is dropped that must not be, or opens its operands
 //! behind masks that are too small for them. So a claim is made in one place,

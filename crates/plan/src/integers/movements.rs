@@ -1,4 +1,4 @@
-//! Shifts, casts and what moves bits or lanes.
+//! Shifts, casts and movements of bits or lanes.
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Op, mask_of};

@@ -1,4 +1,4 @@
-//! What each operation becomes.
+//! Lowering of each operation.
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
@@ -55,7 +55,7 @@ impl<S: Sink> Lowering<S> {
         if done { Ok(()) } else { self.circuit(i) }
     }
 
-    /// The same operation on bits.
+    /// Lowers an operation to the same operation on bits.
     pub(super) fn circuit(&mut self, i: &Instruction) -> Result<(), Error> {
         let mut made = *i;
         made.element = i.element.shared(Sharing::Boolean);
@@ -136,7 +136,7 @@ impl<S: Sink> Lowering<S> {
         Ok(true)
     }
 
-    /// What is carried is in the range of its type.
+    /// Loads a carried value, which is in the range of its type.
     fn load(&mut self, i: &Instruction) -> Done {
         let mut made = *i;
         made.element = carried_in_field(i.element, self.magnitude_bits);
@@ -170,7 +170,8 @@ impl<S: Sink> Lowering<S> {
         true
     }
 
-    /// What is opened must say nothing but the value: an element that is not reduced would.
+    /// Reduces an output before it is opened: an unreduced element would reveal more than the
+    /// value.
     fn output(&mut self, i: &Instruction) -> Done {
         self.prove_orders()?;
         let width = i.element.width();

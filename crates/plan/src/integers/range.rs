@@ -1,4 +1,4 @@
-//! [`Range`]: the integers that an element may be.
+//! [`Range`]: the possible integers of an element.
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Lane, mask_of};

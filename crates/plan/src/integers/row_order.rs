@@ -41,7 +41,7 @@ const _: () = assert!(STEP_DIGIT_BITS + 2 < DIFFERENCE_BITS);
 /// The most rows that are compared at once.
 const ROWS_MAX: u64 = (VALUE_WIRES_MAX / DIFFERENCE_BITS as u32) as u64;
 
-/// What has been read of a sorted input.
+/// Rows of a sorted input that have been read.
 pub(super) struct KeyRows {
     port: InputPort,
     index: u64,
@@ -79,7 +79,7 @@ struct Piece {
 
 #[derive(Default)]
 struct KeyColumn {
-    /// What was read, by the first row.
+    /// Pieces that have been read, by the first row.
     pieces: BTreeMap<u64, Piece>,
     /// All rows before this one were read.
     known: u64,

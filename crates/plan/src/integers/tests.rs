@@ -4,7 +4,7 @@ use super::range::Range;
 
 mod wide;
 
-/// The largest field has room for integers of 126 bits.
+/// The largest field has space for integers of 126 bits.
 const LARGEST: u32 = 126;
 
 #[test]

@@ -1,4 +1,4 @@
-//! [`Pace`]: what has time is spread over the rounds of what has none.
+//! [`Pace`]: spreads instructions with slack over the rounds of those without.
 //!
 //! A wide part beside a deep one could all be issued in the first round. Then its correlated
 //! randomness must be there in the first round, the deep part waits meanwhile, and later rounds
@@ -7,8 +7,8 @@
 //! its turn: in each round as large a part is issued as has passed of the rounds until it must be.
 //!
 //! Invariant: an instruction is issued when it is ready and its rounds, with those of all that
-//! waits for it, are as many as are left. Nothing is short of room, so the program takes the rounds
-//! of its longest chain, as without pace.
+//! waits for it, are as many as are left. Nothing is short of space, so the program takes the
+//! rounds of its longest chain, as without pace.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,7 +30,7 @@ pub(super) struct Pace {
     latest: Vec<u32>,
     /// The round in which this began.
     begin: u64,
-    /// What they hold while in flight, and what those held that have been issued.
+    /// Bytes that they hold while in flight, and bytes of those already issued.
     total_bytes: u64,
     issued_bytes: u64,
     /// Ready ones whose turn it is not, the one with the least time on top.

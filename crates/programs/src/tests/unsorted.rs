@@ -62,7 +62,7 @@ fn planned<F: Field>(case: Case, field: FieldName) -> (Plan, Vec<Table>, Vec<Tab
     planned_with::<F>(case, field, true)
 }
 
-/// The same, with no order of rows that must be proven unless `is_proven`.
+/// Returns the plan, with proven order of rows only if `is_proven`.
 fn planned_with<F: Field>(
     case: Case,
     field: FieldName,
@@ -119,7 +119,7 @@ fn planned_with<F: Field>(
     (plan.expect("it can be planned").0, inputs, outputs)
 }
 
-/// The same program for rows in any order.
+/// Returns the program for rows in any order.
 fn without_order<R: Read + Seek>(program: &mut ProgramReader<R>) -> Vec<u8> {
     let mut description = program.description().clone();
     description.inputs.iter_mut().for_each(|port| port.order = RowOrder::Given);
@@ -171,7 +171,7 @@ fn ends<F: Field>(plan: &Plan, field: FieldName, inputs: &[Table]) -> Vec<End> {
 
 type End = (Option<ProtocolError>, Vec<Option<Table>>);
 
-/// The same rows, but in another order.
+/// Returns the same rows in another order.
 fn unsorted(port: &InputPort, table: &Table) -> Option<Table> {
     let mut wrong = table.clone();
     let last = table.row_count() - 1;
@@ -250,7 +250,7 @@ fn lies_about_order_are_found_modulo_2_128() {
     lies_are_found::<F128>(FieldName::F128);
 }
 
-/// What a proof adds to a program: bits that are brought and openings, but no triples and no rounds.
+/// A proof adds bits that are brought and openings to a program, but no triples and no rounds.
 #[test]
 fn a_proof_takes_no_triples() {
     let rows = 256;

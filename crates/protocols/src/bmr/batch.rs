@@ -28,7 +28,7 @@ use super::tables::make_room;
 
 type Bits = Zeroizing<Vec<u64>>;
 
-/// AND gates on their way.
+/// AND gates in progress.
 pub(super) struct Batch {
     pub(super) number: u64,
     pub(super) gates: usize,
@@ -68,7 +68,7 @@ pub(super) struct OtBits<'a> {
 }
 
 impl Batch {
-    /// An empty batch with room for `capacity` gates, of party `me` of so many.
+    /// An empty batch with space for `capacity` gates, of party `me` of so many.
     pub(super) fn new(capacity: usize, me: usize, parties: usize) -> Batch {
         let keys = || Zeroizing::new(vec![Block::ZERO; capacity]);
         let words = capacity.div_ceil(64);
@@ -132,7 +132,7 @@ impl Batch {
         self.gates == self.a.len()
     }
 
-    /// Takes note of the masks and makes room for tables, of which nothing is there yet.
+    /// Takes note of the masks and makes space for tables, of which nothing is there yet.
     pub(super) fn seal(&mut self) {
         let gates = self.gates;
         for (keys, mask) in

@@ -1,4 +1,4 @@
-//! What garbling costs, to the byte.
+//! Costs of garbling, exact to the byte.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub mod totals {
     pub const GARBLING_OTS: &str = "garbling_ots";
     /// Payload bytes of them and of their set-up, that each party sends and receives.
     pub const GARBLING_OT_BYTES: &str = "garbling_ot_bytes";
-    /// Bytes that the largest circuit takes beside the frames, in the garbling walk or (in the plan
+    /// Bytes that the largest circuit takes beside the frames, in the garbling pass or (in the plan
     /// of a whole program) in the evaluation.
     pub const SCRATCH_BYTES: &str = "y_scratch_bytes";
     /// Predicted nanoseconds of computation of one party.
@@ -43,7 +43,7 @@ pub mod totals {
 const NS_PER_AND_AND_PEER: u64 = 160;
 const NS_PER_HASH: u64 = 6;
 
-/// What is garbled.
+/// Amounts that are garbled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Garbled {
     /// AND gates.
@@ -52,7 +52,7 @@ pub struct Garbled {
     pub decoding_bytes: u64,
 }
 
-/// What garbling costs one party, if there is anything to garble.
+/// Garbling costs of one party, if anything is garbled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartyCosts {
     /// Payload bytes that it sends.
@@ -63,7 +63,7 @@ pub struct PartyCosts {
     pub rounds: u64,
     /// Correlated oblivious transfers with each peer, both directions together.
     pub ots: u64,
-    /// What of the bytes are oblivious transfers and their set-up, each way.
+    /// Bytes of oblivious transfers and their set-up, in each direction; part of the bytes above.
     pub ot_bytes: u64,
 }
 
@@ -96,8 +96,8 @@ pub fn garbling_costs(
     garbling_costs_of_blocks(party, parties, &[(garbled, 1)], sizes)
 }
 
-/// The same for blocks in which so much is garbled, so many times each: each time in batches of its
-/// own.
+/// Garbling costs of blocks with these amounts, each run the given number of times; each run has
+/// batches of its own.
 pub fn garbling_costs_of_blocks(
     party: usize,
     parties: usize,
@@ -186,7 +186,7 @@ impl GarblingCosts {
         }
     }
 
-    /// The same with tables in batches of this size.
+    /// Sets the size of the batches of tables.
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> GarblingCosts {
         GarblingCosts { scale, ..self }

@@ -1,4 +1,4 @@
-//! [`GarblingDriver`]: the garbling walk, as a protocol that the engine runs.
+//! [`GarblingDriver`]: the garbling pass, as a protocol that the engine runs.
 //!
 //! A wire is this party's zero-key with its share of the mask bit in the select bit. XORs are free,
 //! complements and constants are the first party's to make in its mask bits, and ANDs have new keys
@@ -40,7 +40,7 @@ impl<C: Channel> Gates for Garbler<C> {
     }
 }
 
-/// One party's garbling walk.
+/// One party's garbling pass.
 pub(super) struct GarblingDriver<C> {
     pub(super) garbler: Garbler<C>,
     templates: Templates,
@@ -50,7 +50,7 @@ pub(super) struct GarblingDriver<C> {
     me: usize,
     parties: usize,
     flipped: Option<usize>,
-    /// What blocks of a program of several open.
+    /// Values that blocks of a program of several blocks open.
     opened: Option<Receiver<Lane>>,
 }
 

@@ -52,7 +52,8 @@ struct Evaluator {
     linear: JointGates,
 }
 
-/// What a chunk of gates is evaluated in: for each gate a block, of some of them for each party.
+/// Buffers for evaluating a chunk of gates: for each gate a block, for some of them one for each
+/// party.
 struct Chunk {
     /// The active keys, with the public values in their select bits, party after party.
     a: Zeroizing<Vec<Block>>,

@@ -11,7 +11,7 @@ use zerocopy::IntoBytes;
 use super::limits::window_bytes;
 use crate::ProtocolError;
 
-/// What is exchanged.
+/// Parts of the messages that are exchanged.
 pub(super) trait Parts {
     /// Bytes to and from `peer`.
     fn lengths(&self, peer: usize) -> (usize, usize);

@@ -2,8 +2,8 @@
 //! that become additive.
 //!
 //! A party draws its zero-key and its share of the mask bit of such a wire from a generator. Both
-//! of its walks have the generator and meet the wires in the same order. Additive masks come from a
-//! second one: an instruction that takes fresh wires takes them when it is issued, and another
+//! of its passes have the generator and meet the wires in the same order. Additive masks come from
+//! a second one: an instruction that takes fresh wires takes them when it is issued, and another
 //! that takes masks may come before it finishes.
 
 use phineus_crypto::{Block, Prg};

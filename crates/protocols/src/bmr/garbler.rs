@@ -269,7 +269,7 @@ fn offer(
     Ok(())
 }
 
-/// What goes to and comes from each peer in a step.
+/// Messages to and from each peer in a step.
 struct Messages {
     me: usize,
     count: usize,

@@ -11,8 +11,9 @@ use phineus_correlated::demand::BatchScale;
 /// Keys of a garbled gate for each party.
 pub const ROWS: usize = 3;
 
-/// Bytes of garbled tables that are made together, about: large enough that two messages each way
-/// are a small part of the time on a network of 10 ms, small enough for the second level of cache.
+/// Bytes of garbled tables that are made together, about: large enough that two messages in each
+/// direction are a small part of the time on a network of 10 ms, small enough for the second level
+/// of cache.
 #[cfg(not(test))]
 pub const BATCH_BYTES: usize = 3 << 20;
 
@@ -77,8 +78,8 @@ pub fn memory_bytes(
     held_bytes(parties, sizes, scratch_bytes, (all_gates, batches))
 }
 
-/// The same for a program of several blocks, of which none has more than `gates` gates: what is
-/// held from several of them at a time is as much as ever can be.
+/// Memory for a program of several blocks, none of which has more than `gates` gates. Batches of
+/// several blocks are held at once, so this counts the most that can ever be held.
 pub fn memory_bytes_of_blocks(
     parties: usize,
     sizes: (FieldBits, BatchScale),
@@ -88,7 +89,7 @@ pub fn memory_bytes_of_blocks(
     held_bytes(parties, sizes, scratch_bytes, (gates, u64::MAX))
 }
 
-/// The same for so many gates of a program or block, and so many batches in a run.
+/// Memory for this number of gates of a program or block, and this number of batches in a run.
 fn held_bytes(
     parties: usize,
     (field, scale): (FieldBits, BatchScale),

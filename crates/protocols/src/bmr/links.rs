@@ -62,7 +62,7 @@ pub(super) struct Link {
     /// Room for a tile of OTs, and for the hashes of some of them.
     ots: Zeroizing<Vec<Block>>,
     hashed: Zeroizing<Vec<Block>>,
-    /// Transfers made or dealt, in both directions.
+    /// Transfers that were made or came from a trusted dealer, in both directions.
     ots_made: u64,
 }
 

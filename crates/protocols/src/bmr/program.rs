@@ -1,4 +1,4 @@
-//! The garbling program: what of an ordered program is garbled.
+//! The garbling program: the part of an ordered program that is garbled.
 //!
 //! It has exactly the instructions that define garbled values, in the order in which the ordered
 //! program defines them. Inputs and conversions into garbled sharing become *fresh wires*, which

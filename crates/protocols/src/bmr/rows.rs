@@ -1,10 +1,10 @@
-//! [`Rows`]: what circuits on wires of several keys run on.
+//! [`Rows`]: memory for circuits on wires of several keys.
 //!
 //! A slot of a template is a row: for each plane (a party's keys) one block per lane. The garbling
-//! walk has one plane, the evaluation one for each party. The first party's own plane takes
+//! pass has one plane, the evaluation one for each party. The first party's own plane takes
 //! complements and constants, in the select bits, since those are its share of the mask bits.
 //! A circuit with many rows runs on a part of the lanes at a time ([`Rows::parts`]): on the same ones at
-//! all parties, in the walk as in the evaluation, since the order of gates depends on it.
+//! all parties, in the pass as in the evaluation, since the order of gates depends on it.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ const PART_BYTES: usize = 1 << 20;
 /// Lanes that are not parted: a row is then 128 bytes for each plane.
 const PART_LANES: usize = 8;
 
-/// What garbles or evaluates the ANDs of a level.
+/// Garbles or evaluates the ANDs of a level.
 pub(super) trait Gates {
     type Error;
 
@@ -81,12 +81,12 @@ impl Rows {
         ((template.slot_count as usize + widest) * planes * lanes * size_of::<Block>()) as u64
     }
 
-    /// Makes room for `template` on `lanes` lanes; what is in the rows means nothing.
+    /// Makes space for `template` on `lanes` lanes; what is in the rows means nothing.
     pub(super) fn reset(&mut self, template: &Template, lanes: usize) {
         self.reset_part(template, 0..lanes, lanes);
     }
 
-    /// The same for a part of the lanes of values.
+    /// Resets a part of the lanes of values.
     pub(super) fn reset_part(&mut self, template: &Template, part: Range<usize>, lanes: usize) {
         (self.first, self.lanes, self.all_lanes) = (part.start, part.len(), lanes);
         let lanes = self.lanes;

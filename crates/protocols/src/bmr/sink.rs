@@ -1,4 +1,4 @@
-//! [`Sink`]: where finished batches go.
+//! [`Sink`]: the destination of finished batches.
 
 use std::collections::VecDeque;
 

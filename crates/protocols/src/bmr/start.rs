@@ -1,6 +1,6 @@
 //! [`Garbling`]: sets garbling up and runs it, beside the evaluation or before it.
 //!
-//! A program of several blocks is garbled beside its evaluation, block after block: the walk goes
+//! A program of several blocks is garbled beside its evaluation, block after block: the pass goes
 //! through the same blocks, with carried values of its own, and waits for what is opened wherever
 //! that decides which block comes next. Where nothing is opened between two blocks it goes ahead.
 
@@ -141,7 +141,7 @@ impl<C: Channel> Garbling<C> {
         Ok(Garbling { parties, links, prg, common, scale: BatchScale::FULL })
     }
 
-    /// The same with tables in batches of this size, at all parties.
+    /// Sets the size of the batches of tables, the same at all parties.
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> Garbling<C> {
         Garbling { scale, ..self }
@@ -245,8 +245,8 @@ impl<C: Channel + Send + 'static> Garbling<C> {
         Ok((tables, thread?))
     }
 
-    /// The same for a program of several blocks, which a run must tell what they open
-    /// (`Tables::tell`).
+    /// Starts garbling for a program of several blocks; the run must tell it the values that they
+    /// open (`Tables::tell`).
     ///
     /// # Errors
     /// As for [`Garbling::start`].

@@ -31,7 +31,7 @@ const STORED_PAGE_BYTES: u64 = (PAGE_BYTES + TAG_BYTES) as u64;
 /// The nonce of the last page of a stored file; other pages count from 0.
 const LAST_NONCE: u64 = u64::MAX;
 
-/// What the last page begins with.
+/// First bytes of the last page.
 const LAST_MAGIC: [u8; 8] = *b"tables 1";
 
 /// Bytes of the sizes of a batch.

@@ -1,4 +1,4 @@
-//! [`Tables`]: garbled tables on their way from the garbling walk to the evaluation.
+//! [`Tables`]: garbled tables on their way from the garbling pass to the evaluation.
 //!
 //! Batches come through a queue that holds [`batches_ahead`] of them, or from where they all lie
 //! when they were made before. The error of the garbling comes in place of a batch. What a block of
@@ -17,7 +17,7 @@ use super::limits::{OPENED_AHEAD, ROWS, batches_ahead, gates_per_batch};
 use super::stored::TableFile;
 use crate::ProtocolError;
 
-/// What evaluating a batch of gates takes.
+/// Tables for evaluating a batch of gates.
 #[derive(Default)]
 pub(super) struct TableBatch {
     /// Its number among all batches of a run, which its hashes depend on.
@@ -49,7 +49,7 @@ pub(super) fn make_room(bytes: &mut Zeroizing<Vec<u8>>, more: usize) {
     }
 }
 
-/// The end of the queue at the garbling walk.
+/// The end of the queue at the garbling pass.
 pub(super) struct Producer {
     ready: SyncSender<Result<TableBatch, ProtocolError>>,
     used: Receiver<TableBatch>,
@@ -74,7 +74,7 @@ enum Place {
     File(Box<TableFile>),
 }
 
-/// What a party knows of the keys from set-up.
+/// Values that a party knows of the keys since set-up.
 #[derive(Clone)]
 pub(super) struct Common {
     /// The offset between this party's two keys of a wire.
@@ -119,7 +119,8 @@ impl Tables {
         Tables { common, place, failed: false, told: None }
     }
 
-    /// The same of a program of several blocks, and where the garbling hears what they opened.
+    /// Returns the tables of a program of several blocks, and the channel by which garbling
+    /// receives opened values.
     pub(super) fn of_blocks(self) -> (Tables, Receiver<Lane>) {
         let (told, opened) = sync_channel(OPENED_AHEAD);
         (Tables { told: Some(told), ..self }, opened)

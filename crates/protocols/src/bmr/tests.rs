@@ -166,7 +166,7 @@ fn a_peer_that_leaves_is_an_error() {
     assert!(tables.next(TableBatch::default()).is_err(), "it stays failed");
 }
 
-/// Every party evaluates on random values and has the keys that the others' walks say.
+/// Every party evaluates on random values and has the keys that the others' passes state.
 fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
     let parties = runs.len();
     let mut prg = Prg::from_seed(Block::from_bits(77));

@@ -1,4 +1,4 @@
-//! What garbled circuits cost: exact totals of a program, and predicted time.
+//! Costs of garbled circuits: exact totals of a program, and predicted time.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,7 +30,7 @@ pub mod totals {
     pub const SCRATCH_WIRES: &str = "scratch_wires";
     /// Predicted nanoseconds of computation of one party.
     pub const COMPUTE_NS: &str = "compute_ns";
-    /// What of it is the base OTs, which everything waits for.
+    /// Time of the base OTs, during which everything else waits; part of the time above.
     pub const SETUP_NS: &str = "setup_ns";
 
     /// A total of a planned program.
@@ -56,7 +56,7 @@ const NS_PER_INSTRUCTION: u64 = 60;
 /// Wires moved in a nanosecond: 16 bytes in and out at 10 GB/s or so.
 const WIRES_PER_NS_INVERSE: u64 = 3;
 
-/// What makes two instructions cost the same.
+/// Key of instructions with the same cost.
 type Template = (Op, u16, bool, u32, [u64; 4]);
 
 /// Cost of one instruction of a template.

@@ -1,4 +1,4 @@
-//! [`Broadcast`]: how everybody learns the sums of everybody's shares.
+//! [`Broadcast`]: how all parties learn the sums of their shares.
 //!
 //! Source: Braun et al., "MOTION" (ePrint 2020/1137), section 5.6. There one party adds all shares
 //! up and sends the sums to all; here each party does that for its part of what a round opens, so
@@ -36,7 +36,7 @@ impl Region {
     }
 }
 
-/// What a round opens: bytes of bits, then ring elements.
+/// Amount that a round opens: bytes of bits, then ring elements.
 #[derive(Default)]
 pub(super) struct Opened {
     pub(super) bit_bytes: usize,

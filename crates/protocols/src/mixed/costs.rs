@@ -1,4 +1,4 @@
-//! What a run on shares costs: exact totals of an ordered program, and predicted time.
+//! Costs of a run on shares: exact totals of an ordered program, and predicted time.
 
 use std::collections::BTreeMap;
 
@@ -46,9 +46,9 @@ pub mod totals {
     pub const DECODING_BYTES: &str = "y2a_decoding_bytes";
     /// Predicted nanoseconds of computation of one party.
     pub const COMPUTE_NS: &str = "compute_ns";
-    /// What of it makes correlated randomness.
+    /// Time for making correlated randomness; part of the time above.
     pub const PREPROCESSING_NS: &str = "preprocessing_ns";
-    /// What of that is the base OTs, which everything waits for.
+    /// Time of the base OTs, during which everything else waits; part of the time above.
     pub const SETUP_NS: &str = "setup_ns";
 
     /// Payload bytes that a party sends in all.
@@ -88,15 +88,15 @@ const NS_PER_INSTRUCTION: u64 = 300;
 /// Nanoseconds of an oblivious transfer with one other party, and of what is made of it.
 const NS_PER_OT: u64 = 13;
 
-/// What silent OT takes more, for each OT of its iterations: both roles of two parties together
-/// make 29 million a second, and SoftSpoken 100 million.
+/// Additional time for each silent OT: both roles of two parties together make 29 million a second,
+/// and SoftSpoken 100 million.
 const NS_PER_SILENT_OT: u64 = 24;
 
 /// Nanoseconds of 128 base OTs in both directions with one other party: 9.2 ms of computation, the
 /// other's as much on the same machine at the same time, and the start of the threads.
 const SETUP_NS: u64 = 16_000_000;
 
-/// The same for garbling, with the first tables.
+/// Time of the set-up of garbling, with the first tables.
 const GARBLING_SETUP_NS: u64 = 20_000_000;
 
 /// The cost model of computation on shares.
@@ -110,7 +110,7 @@ pub struct MixedCosts {
     rounds: u64,
     /// Bytes of what is opened.
     opened_bytes: u64,
-    /// What of it each party sums if it goes by a star.
+    /// Bytes that each party sums for star openings; part of the bytes above.
     summed_bytes: Vec<u64>,
     /// Bytes of keys that everybody sends to each other party.
     key_bytes: u64,
@@ -119,14 +119,14 @@ pub struct MixedCosts {
     /// Bytes of inputs by client, the parties that do not compute.
     client_bytes: Vec<u64>,
     held_bytes: u64,
-    /// What the outputs of this round hold.
+    /// Bytes that the outputs of this round hold.
     outputs_held_bytes: u64,
     peak_held_bytes: u64,
     /// Of the circuits of blocks, and the largest one.
     circuit_bytes: [u64; 2],
     compute_ns: u64,
     preprocessing_ns: u64,
-    /// What blocks demand and garble, and how often they run; `demand` is all of it together.
+    /// Demands and garbled amounts of blocks, and the number of their runs; `demand` is their sum.
     blocks: Vec<(Demand, Garbled, u64)>,
 }
 
@@ -156,25 +156,25 @@ impl MixedCosts {
         }
     }
 
-    /// The same with silent OTs for the preprocessing, if so.
+    /// Sets whether preprocessing uses silent OT.
     #[must_use]
     pub fn with_silent_ot(self, is_silent: bool) -> MixedCosts {
         MixedCosts { is_silent, ..self }
     }
 
-    /// The same with correlated randomness in batches of this size.
+    /// Sets the size of the batches of correlated randomness.
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> MixedCosts {
         MixedCosts { demand: Demand::scaled(scale), ..self }
     }
 
-    /// The same for an order in which garbled values become additive in this way.
+    /// Sets the conversion of garbled values to additive shares that the order was made for.
     #[must_use]
     pub fn with_y2a(self, y2a: YaoToArithmetic) -> MixedCosts {
         MixedCosts { y2a, ..self }
     }
 
-    /// The same with openings that go to all in this way.
+    /// Sets how openings are sent.
     #[must_use]
     pub fn with_broadcast(self, broadcast: Broadcast) -> MixedCosts {
         MixedCosts { broadcast, ..self }
@@ -246,7 +246,7 @@ impl MixedCosts {
         blocks.chain([&self.demand]).any(|demand| demand.kinds().next().is_some())
     }
 
-    /// What is garbled, in one go.
+    /// Garbled amounts of one run.
     fn garbled(&self) -> Garbled {
         let Replay { garbled_gates: gates, decoding_bytes, .. } = self.replay;
         Garbled { gates, decoding_bytes }

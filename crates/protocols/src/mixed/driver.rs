@@ -40,7 +40,7 @@ pub struct MixedDriver<C, P> {
     /// Those who bring inputs and learn outputs, and do not compute.
     pub(super) clients: Clients<C>,
     correlated: P,
-    /// What garbled values are computed with, if there are any.
+    /// Evaluation of garbled values, if there are any.
     pub(super) evaluation: Option<Evaluation>,
     pub(super) description: Description,
     pub(super) inputs: Inputs,
@@ -101,8 +101,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         })
     }
 
-    /// The same driver with the garbled tables of its program, which a program with garbled values
-    /// needs.
+    /// Adds the garbled tables of the program, which a program with garbled values needs.
     ///
     /// # Panics
     /// If as many parties did not garble them.
@@ -113,15 +112,15 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         self
     }
 
-    /// The same driver whose openings go to all in this way, as at all parties.
+    /// Sets how openings are sent, the same at all parties.
     #[must_use]
     pub fn with_broadcast(mut self, broadcast: Broadcast) -> MixedDriver<C, P> {
         self.openings = Openings::new(self.parties.count(), broadcast);
         self
     }
 
-    /// The same driver with channels to its clients: the parties of the description after those
-    /// that compute, in its order.
+    /// Adds channels to the clients: the parties of the description after the computing ones, in
+    /// its order.
     ///
     /// Cost: 16 bytes from each client that brings something, except at the last party.
     ///

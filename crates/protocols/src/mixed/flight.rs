@@ -22,7 +22,7 @@ use crate::shares::ring::mask_of;
 use crate::shares::values::{Words, blank};
 use crate::shares::words::words;
 
-/// What a flight needs from its driver.
+/// State of the driver that a flight needs.
 pub(super) struct Context<'a, P> {
     pub(super) openings: &'a mut Openings,
     pub(super) correlated: &'a mut P,

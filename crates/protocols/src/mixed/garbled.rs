@@ -1,4 +1,4 @@
-//! Garbled values in a run on shares: how they begin, and how they become shares again.
+//! Garbled values in a run on shares: conversions to and from them.
 //!
 //! Sources: Braun et al., "MOTION" (ePrint 2020/1137), sections 7.2 to 7.6. A value on XOR shares
 //! becomes garbled in two rounds: all open it masked by the mask bits of new wires, and all tell
@@ -41,7 +41,7 @@ pub(super) struct Entry {
     at: usize,
     /// Whether the masked bits are there and the keys are being told.
     is_masked: bool,
-    /// What the masked bits are.
+    /// Masked bits that were opened.
     opened: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! [`Openings`]: what all parties tell each other in one round.
+//! [`Openings`]: messages of all parties in one round.
 //!
 //! A round's message to a peer is: the shares of the bits that are opened, packed, the last byte
 //! filled up; the shares of the ring elements that are opened, 1, 2, 4 or 8 bytes each; the own
@@ -30,7 +30,7 @@ pub(super) struct Openings {
     ring: Vec<u8>,
     opened: Opened,
     broadcast: Broadcast,
-    /// What the round opens, as it lies in messages: own shares, then sums.
+    /// Values that the round opens, as they lie in messages: own shares, then sums.
     sums: Vec<u8>,
     /// The own part of them, on its way to all.
     told: Vec<u8>,
@@ -124,7 +124,7 @@ impl Openings {
         self.output_bytes - bytes
     }
 
-    /// What `party` sent of outputs in the last round.
+    /// Output shares that `party` sent in the last round.
     pub(super) fn output(&self, party: usize) -> &[u8] {
         &self.received[party][self.key_bytes..]
     }

@@ -1,4 +1,5 @@
-//! [`Replay`]: what a run opens and uses, without values: the same steps as [`super::MixedDriver`].
+//! [`Replay`]: openings and correlated randomness of a run, without values: the same steps as
+//! [`super::MixedDriver`].
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,7 +36,8 @@ pub(super) struct Replay {
     /// Garbled ANDs so far, and whether anything is garbled.
     pub(super) garbled_gates: u64,
     pub(super) is_garbled: bool,
-    /// What each party but the first tells it while garbling, of values that become additive.
+    /// Bytes for values that become additive, which each party but the first sends to it while
+    /// garbling.
     pub(super) decoding_bytes: u64,
     /// Values that become additive from garbled ones, so far.
     pub(super) garbled_to_arithmetic: u64,
@@ -61,7 +63,7 @@ impl Replay {
         }
     }
 
-    /// What the coming round opens.
+    /// Amount that the coming round opens.
     pub(super) fn opened(&mut self) -> &Opened {
         self.opened.bit_bytes = self.opened_bits.div_ceil(8);
         &self.opened

@@ -1,4 +1,4 @@
-//! What is computed on additive shares in `Z_2^w` without the others.
+//! Local computation on additive shares in `Z_2^w`.
 
 use phineus_bytecode::{Instruction, Op};
 use zeroize::Zeroizing;

@@ -1,4 +1,4 @@
-//! [`MixedSettings`]: what a run of a plan on shares must follow.
+//! [`MixedSettings`]: settings that a run of a plan on shares must follow.
 
 use phineus_bytecode::{PlanDescription, Settings};
 use phineus_correlated::demand::BatchScale;

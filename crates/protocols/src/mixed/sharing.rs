@@ -1,4 +1,4 @@
-//! How inputs become shares at those who compute.
+//! Sharing of inputs at the computing parties.
 //!
 //! Each two computing parties have a generator in common, from which both draw what one of them
 //! adds and the other takes off; the owner adds the value. What clients bring comes from

@@ -1,5 +1,5 @@
-//! What the totals of a plan on shares say: its correlated randomness, in which order it is needed,
-//! its ways.
+//! Totals that a plan on shares states: its correlated randomness, the order in which it is needed,
+//! and its settings.
 
 use std::io::{Read, Seek};
 
@@ -82,7 +82,7 @@ fn stated_demand(plan: &PlanDescription) -> Demand {
     demand
 }
 
-/// What a planned program needs of correlated randomness, in the order in which it needs it.
+/// Correlated randomness that a planned program needs, in the order in which it needs it.
 pub struct Needs<R> {
     planned: ProgramReader<R>,
     replay: Replay,

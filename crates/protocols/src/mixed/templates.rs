@@ -17,7 +17,8 @@ use crate::shares::values::sent_share_bytes;
 use crate::shares::words::words;
 use crate::templates::{Templates, is_masked, sum_of_shares};
 
-/// What an output that waits takes besides shares: a place in a list that doubles, and an allocation.
+/// Memory of a waiting output besides its shares: an entry in a list that doubles, and an
+/// allocation.
 const OUTPUT_BYTES: u64 = 384;
 
 /// How garbled values become additive shares (Braun et al., "MOTION", section 7.6).
@@ -49,7 +50,7 @@ pub(super) enum Way {
     BooleanToArithmetic,
     /// A template that adds the parties' shares.
     ArithmeticToBoolean,
-    /// The same shares again.
+    /// A copy of the shares.
     Copy,
     /// Without the others and without gates, on garbled values.
     Linear,
@@ -121,7 +122,7 @@ impl MixedRounds {
         }
     }
 
-    /// The same where garbled values become additive in this way.
+    /// Sets the conversion of garbled values to additive shares.
     #[must_use]
     pub fn with_y2a(self, y2a: YaoToArithmetic) -> MixedRounds {
         MixedRounds { y2a, ..self }

@@ -41,8 +41,8 @@ impl Ways {
     }
 }
 
-/// What all parties run: the planned program, and the planned garbling program if it has any. What
-/// clients walk through is the ordered program.
+/// Programs of all parties: the planned program, and the planned garbling program if there is one.
+/// What clients go through is the ordered program.
 struct Plans {
     ordered: Vec<u8>,
     program: Vec<u8>,
@@ -188,7 +188,7 @@ fn check_program(
     check_outsourced(source, description, seed, (frame_count, 0), pick);
 }
 
-/// The same where the last so many parties are clients.
+/// Checks a run in which the given number of last parties are clients.
 fn check_outsourced(
     source: &[Instruction],
     description: &Description,

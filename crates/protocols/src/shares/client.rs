@@ -10,7 +10,7 @@
 //! 1 to 8 bytes; each output once from each party that sends it. No round is added: a client sends
 //! before it is asked.
 //!
-//! Invariants: a client walks through the same ordered program as those who compute; it receives
+//! Invariants: a client goes through the same ordered program as those who compute; it receives
 //! outputs in the round that opens them, and has sent all inputs before, so that neither side waits
 //! for the other to read.
 
@@ -51,7 +51,7 @@ pub(crate) fn brings(description: &Description, client: usize) -> bool {
     description.inputs.iter().any(|port| usize::from(port.party) == client)
 }
 
-/// What a computing party has of the clients.
+/// State of a computing party for its clients.
 pub(crate) struct Clients<C> {
     channels: Vec<C>,
     /// By client, the generators in common with it, by number.

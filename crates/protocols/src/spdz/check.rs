@@ -90,7 +90,7 @@ pub fn confirm_cost(parties: usize) -> (u64, u64) {
     if parties > 2 { (1, DIGEST_BYTES as u64) } else { (0, 0) }
 }
 
-/// What one party tells all others in a round.
+/// Values that one party tells all others in a round.
 #[derive(Clone)]
 struct Told<F> {
     waiting: Vec<F>,
@@ -120,7 +120,7 @@ pub struct Opening<F: Field> {
     summed: bool,
     /// Two random combinations of the rounds' `<chi, m> - delta * <chi, x>` since the last check.
     sigma: [F; 2],
-    /// The same of `<chi, x>`, what was told included.
+    /// Running combination `<chi, x>`, including the told values.
     transcript: [F; 2],
     /// The last round's coefficient of the second combination in what is checked.
     joint: F,
@@ -128,7 +128,7 @@ pub struct Opening<F: Field> {
     seeds: Sha256,
     /// Whether an exchange failed, or is going on.
     failed: bool,
-    /// What messages hold besides elements.
+    /// Bytes of messages besides elements.
     outgoing: Vec<u8>,
     incoming: Vec<Vec<u8>>,
     /// Elements on their way.
@@ -233,7 +233,7 @@ impl<F: Field> Opening<F> {
         &self.opened[at..at + len]
     }
 
-    /// What `party` told in the last exchange that opened or told something.
+    /// Values that `party` told in the last exchange that opened or told something.
     pub fn told(&self, party: usize, at: usize, len: usize) -> &[F] {
         &self.told[party].told[at..at + len]
     }

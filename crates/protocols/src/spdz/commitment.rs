@@ -1,4 +1,5 @@
-//! Commitments, with which parties tell at the same time what each must not fit to the others'.
+//! Commitments: parties reveal values together, so that none can choose its own after it has seen
+//! the others'.
 //!
 //! A commitment is SHA-256 of a domain, the session, who commits, how many times it did before, the
 //! message, and 128 random bits; in the random oracle model it hides (2^-128 per guess) and binds.
@@ -24,7 +25,7 @@ pub(super) struct Commitments {
     me: usize,
     made: u64,
     randomness: [u8; RANDOMNESS_BYTES],
-    /// What each peer last committed to, and how many it had made then.
+    /// Last commitment of each peer, and the number of its commitments by then.
     last: Vec<(u64, [u8; COMMITMENT_BYTES])>,
 }
 
@@ -46,7 +47,7 @@ impl Commitments {
         self.digest(self.me, self.made, message, &self.randomness)
     }
 
-    /// What shows that this party last committed to what it did.
+    /// Opening of this party's last commitment.
     pub(super) fn opening(&self) -> [u8; RANDOMNESS_BYTES] {
         self.randomness
     }

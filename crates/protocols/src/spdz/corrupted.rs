@@ -71,7 +71,7 @@ fn prg(me: usize, of: u128) -> Prg {
     Prg::from_seed(Block::from_bits(of << 8 | me as u128))
 }
 
-/// What one party has to run with.
+/// State with which one party runs.
 struct Party<'a, C> {
     case: &'a Case,
     online: Parties<C>,
@@ -127,7 +127,7 @@ fn online_phase<F: Field, C: Channel + 'static, M: AuthenticatedRandomness<F>>(
     Ok((outputs.into_tables(), correlated))
 }
 
-/// What came of a run.
+/// Outcome of a run.
 struct Ended {
     /// By party.
     results: Vec<Result<Tables, ProtocolError>>,
@@ -144,7 +144,7 @@ struct Session {
     from: usize,
     to: usize,
     origin: Origin,
-    /// What is wrong with a message, or with what the party computes with.
+    /// Fault in a message, or in the values that the party computes with.
     lie: Option<Lie>,
     alike: Option<Alike>,
 }
@@ -259,7 +259,7 @@ fn noticed(case: &Case, lie: Lie, ended: &Ended, count: usize) -> bool {
 
 /// The messages of honest runs, by stream.
 struct Messages {
-    /// With real base OTs and with dealt ones.
+    /// With real base OTs and with those of a trusted dealer.
     ended: [Ended; 2],
 }
 

@@ -1,5 +1,4 @@
-//! What a run on authenticated shares costs: exact totals of an ordered program, and predicted
-//! time.
+//! Costs of a run on authenticated shares: exact totals of an ordered program, and predicted time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{Read, Seek};
@@ -96,7 +95,7 @@ pub fn stated_demand(plan: &PlanDescription) -> Demand {
     demand_of_totals(&plan.costs, SpdzSettings::stated(plan).batch_halvings)
 }
 
-/// The same of totals, in batches of this size.
+/// Demand that totals state, in batches of this size.
 pub fn demand_of_totals(totals: &BTreeMap<String, u64>, scale: BatchScale) -> Demand {
     let mut demand = Demand::scaled(scale);
     for (name, &count) in totals {
@@ -127,7 +126,7 @@ fn mask_or_matrix(name: &str) -> Option<Kind> {
     sides.next().is_none().then_some(Kind::Matrix(MatrixSize { rows, cols, vectors }))
 }
 
-/// What the instructions of an ordered program need and open.
+/// Amounts that the instructions of an ordered program need and open.
 struct Walk {
     parties: usize,
     model: SpdzRounds,
@@ -267,7 +266,7 @@ const NS_PER_INSTRUCTION: u64 = 400;
 const NS_PER_OPENED: u64 = 12;
 /// For an oblivious transfer of preprocessing, with what is done to its outcome.
 const NS_PER_OT: u64 = 45;
-/// The same in batches of a quarter or less, whose rows are less than a tile of OTs.
+/// Time of an OT in batches of a quarter or less, whose rows are shorter than a tile of OTs.
 const NS_PER_OT_OF_SMALL: u64 = 110;
 /// Nanoseconds of set-up with one other party: base OTs in both directions, the keys that are shared
 /// with them, and the first, smallest batches: `millionaires` runs for 60 ms on one machine, of which 7 are
@@ -310,7 +309,7 @@ pub struct SpdzCosts {
     /// Of the scripts of blocks, and the largest one.
     script_bytes: [u64; 2],
     compute_ns: u64,
-    /// What blocks demand, and how often they run; `demand` is all of it together.
+    /// Demands of blocks, and the number of their runs; `demand` is their sum.
     blocks: Vec<(Demand, u64)>,
 }
 
@@ -344,7 +343,7 @@ impl SpdzCosts {
         }
     }
 
-    /// The same with correlated randomness in batches of this size.
+    /// Sets the size of the batches of correlated randomness.
     #[must_use]
     pub fn with_scale(self, scale: BatchScale) -> SpdzCosts {
         SpdzCosts { demand: Demand::scaled(scale), ..self }
@@ -406,7 +405,7 @@ impl SpdzCosts {
         self.peak_held_bytes[of] = self.peak_held_bytes[of].max(self.held_bytes[of]);
     }
 
-    /// What two parties send each other to make all correlated randomness, set-up included.
+    /// Bytes that two parties send each other to make all correlated randomness, including set-up.
     fn pair(&self, pair: Pair) -> PairCosts {
         fn costs<F: Field>(demands: &[(Demand, u64)], pair: Pair) -> PairCosts {
             let ot = FieldBits::DEFAULT;

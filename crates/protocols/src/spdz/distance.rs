@@ -1,5 +1,5 @@
-//! [`Distance`]: how far a run on authenticated shares is from an ideal one, statistically: the sum of
-//! all probabilities that a lie passes and of all distances of what is opened from what says nothing.
+//! [`Distance`]: statistical distance of a run on authenticated shares from an ideal one: the sum
+//! of the probabilities that a wrong value passes a check, and of the distances of openings.
 //!
 //! A union bound, so an upper bound. Its terms are counted while a program is planned; assumptions on
 //! primitives (OT, hashes, generators) come on top. Sources: each term names the document that argues it.

@@ -232,7 +232,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         brought.flush(context)
     }
 
-    /// What was opened and told becomes products and inputs.
+    /// Converts opened and told values to products and inputs.
     fn take_batches(&mut self) -> Result<(), ProtocolError> {
         self.turn_to(Activity::Sharing);
         let SpdzDriver { parties, delta, opening, correlated, brought, .. } = self;

@@ -38,7 +38,7 @@ pub(super) struct BroughtInputs<F: Field> {
     owner: usize,
     are_bits: bool,
     waiting: usize,
-    /// What waits, if it is this party's.
+    /// Values that wait, if this party owns them.
     values: Zeroizing<Vec<F>>,
     masks: Zeroizing<Vec<F>>,
     groups: Vec<Group>,

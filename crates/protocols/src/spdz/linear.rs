@@ -1,4 +1,4 @@
-//! What a party does alone: sums and public multiples of shares, and movements of them.
+//! Local computation: sums and public multiples of shares, and movements of them.
 
 use phineus_bytecode::{Instruction, Lane, Op};
 use phineus_circuits::BitAlgebra;

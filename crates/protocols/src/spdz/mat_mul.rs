@@ -20,8 +20,8 @@ use super::check::make_room;
 use super::run::{Context, Shares};
 use crate::ProtocolError;
 
-/// What is touched for each entry of a matrix, in elements: its share and that of a triple, and of
-/// a product of a single column a share of the result.
+/// Elements of memory that each entry of a matrix takes: its share and that of a triple, and for a
+/// product with a single column a share of the result.
 const ELEMENTS_OF_ENTRY: usize = 6;
 
 /// The second-level cache of a machine that nobody has asked: no processor of the last ten years
@@ -223,7 +223,7 @@ impl Group {
         4 * self.count * self.size.multiplications()
     }
 
-    /// What was opened of the matrices, and of the vectors.
+    /// Opened differences of the matrices and of the vectors.
     fn differences<'a, F: Field>(&self, opening: &'a Opening<F>) -> (&'a [F], &'a [F]) {
         let opened = opening.opened(self.opened_at, self.opened());
         opened.split_at(self.count * self.size.entries())

@@ -27,7 +27,7 @@ pub(super) enum Way {
     MatMul,
     /// The owner tells everybody its values under masks that only it knows.
     Input,
-    /// What must be zero is opened.
+    /// Opens values that must be zero.
     Zeros,
 }
 
@@ -90,12 +90,13 @@ pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
     MatrixSize { rows: instruction.lanes / vectors, cols, vectors }
 }
 
-/// What makes two instructions have the same script.
+/// Key of instructions with the same script.
 type Key = (Op, ElementType, u32, [u64; 4], bool);
 
-/// What was recorded in this process. A script is public and depends on the modulus and its key
-/// alone: planning, the run and the making of correlated randomness share what one of them
-/// recorded.
+/// Scripts that were recorded in this process. A script is public and depends only on the modulus
+/// and its key, so planning, the run and preprocessing share one recording. A script is public and
+/// depends on the modulus and its key alone: planning, the run and the making of correlated
+/// randomness share what one of them recorded.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
 type Recorded = HashMap<(Modulus, Key), Arc<Script>>;
@@ -220,7 +221,7 @@ fn integer_script(i: &Instruction, modulus: Modulus) -> Script {
     r.finish(&outputs)
 }
 
-/// The same circuit on bits that are elements of a field.
+/// Converts a circuit on bits to a script on bits that are elements of a field.
 fn from_template(template: Template, modulus: Modulus) -> Script {
     let mut r = Recorder::new(modulus);
     let inputs = r.inputs(template.input_count as usize);
@@ -285,10 +286,10 @@ impl SpdzRounds {
     }
 }
 
-/// What an instruction in flight takes besides its elements.
+/// Memory of an instruction in flight besides its elements.
 const FLIGHT_BYTES: u64 = 512;
-/// The same for one that goes with others of its kind: a place in each of two queues of 40 bytes an
-/// entry, whose buffers double.
+/// Memory of an instruction that is batched with others of its kind: an entry of 40 bytes in each
+/// of two queues, whose buffers double.
 const BATCHED_BYTES: u64 = 160;
 
 /// Bytes of a buffer that holds so many, and grows by an eighth.

@@ -1,4 +1,4 @@
-//! [`Run`]: a script at work on one instruction's rows, level after level.
+//! [`Run`]: execution of a script on one instruction's rows, level by level.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn blank<F: Field>(count: usize) -> Shares<F> {
     Zeroizing::new(vec![Share::ZERO; count])
 }
 
-/// What a flight needs from its driver.
+/// State of the driver that a flight needs.
 pub(super) struct Context<'a, F: Field, M> {
     pub(super) opening: &'a mut Opening<F>,
     pub(super) correlated: &'a mut M,

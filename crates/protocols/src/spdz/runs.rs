@@ -31,7 +31,7 @@ fn planned<F: Field>(
     planned_with::<F>(program, parties, field, (frame_count, true))
 }
 
-/// The same, with inputs that are proven to be in the range of their types or not.
+/// Plans a program whose inputs are proven to be in the range of their types, or not.
 pub(super) fn planned_with<F: Field>(
     program: &[u8],
     parties: usize,
@@ -391,7 +391,7 @@ fn full_products_and_matrices_that_are_wider_than_the_field() {
     }
 }
 
-/// What a product of 32-bit integers modulo 2^61 - 1 takes, as the documentation says.
+/// Compares the costs of a product of 32-bit integers modulo 2^61 - 1 with the documentation.
 #[test]
 fn costs_of_products_that_are_wider_than_the_field() {
     let element = ElementType::unsigned(32);

@@ -1,4 +1,4 @@
-//! [`Script`]: what an operation does to authenticated shares, written down once, level by level.
+//! [`Script`]: an operation on authenticated shares, recorded once, level by level.
 //!
 //! A script computes on *rows*: one element for each lane. Between two levels lies one round, in
 //! which all products and openings of the level are done together. The same script says what an
@@ -13,7 +13,7 @@
 //! Integers of few bits hide behind those bits and a bounded integer of each party on top: what is
 //! opened is at a distance of 2^-40 from what it would be for any other value (Catrina, de Hoogh,
 //! "Improved Primitives for Secure Multiparty Integer Computation", SCN 2010). Where the field has
-//! no room for that, masks are uniform over the whole field, up to a distance of `(2^k - p) / 2^k`
+//! no space for that, masks are uniform over the whole field, up to a distance of `(2^k - p) / 2^k`
 //! for a prime of `k` bits, and what is opened says nothing about the value, however large that is.
 
 use std::collections::HashMap;
@@ -50,7 +50,8 @@ pub(super) struct Number {
     pub(super) plus_prime: bool,
 }
 
-/// What scripts depend on besides the operation: the prime, and how many parties add to masks.
+/// Parameters of scripts besides the operation: the prime, and the number of parties that add to
+/// masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Modulus {
     pub(super) prime: u128,
@@ -135,7 +136,7 @@ pub(super) struct Script {
     pub(super) outputs: Vec<u32>,
 }
 
-/// What one level does together.
+/// Amounts of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amounts {
     pub(super) products: usize,

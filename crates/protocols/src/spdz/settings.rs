@@ -1,4 +1,4 @@
-//! [`SpdzSettings`]: what a run of a plan on authenticated shares must follow.
+//! [`SpdzSettings`]: settings that a run of a plan on authenticated shares must follow.
 
 use phineus_bytecode::{PlanDescription, Settings};
 use phineus_correlated::demand::BatchScale;

@@ -1,4 +1,4 @@
-//! Owners that lie about the order of their rows.
+//! Owners whose rows are not in the order that they claim.
 //!
 //! An owner could bring rows that are not sorted, or a key too often, and nobody noticed: the program then
 //! computed another function, which could reveal bits of other tables to that owner.
@@ -79,7 +79,8 @@ fn program(
     (all, description)
 }
 
-/// What each party ends with; the bytes and rounds of those that end well are those of the plan.
+/// Runs all parties and returns their results; the bytes and rounds of successful runs are those of
+/// the plan.
 fn ends<F: Field>(bytes: &[u8], count: usize, field: FieldName, inputs: &[Table]) -> Vec<End> {
     let description = read(bytes).description().clone();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
@@ -274,7 +275,7 @@ fn keys_are_read_once() {
     planned(&description, true).expect("rows that have no order may be read again");
 }
 
-/// What the proof costs: a bit for each bit of a key, one for each borrow, and an opening for each digit.
+/// A proof costs a bit for each bit of a key, one for each borrow, and an opening for each digit.
 #[test]
 fn a_proof_costs_what_is_stated() {
     // So few that the window of tests holds all of it.

@@ -1,4 +1,4 @@
-//! What is asked and answered between the process that computes and the one that reads C programs.
+//! Questions and answers between the process that computes and the one that reads C programs.
 //!
 //! Both are of one version, which [`Opened`] says first: there is no other compatibility.
 
@@ -10,12 +10,12 @@ use phineus_frontend::{Arguments, ColumnRange, Fault, Faults, Program, ProgramEr
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-/// What says that both executables were built of the same sources, as far as they can know.
+/// Version that shows, as far as possible, that both executables were built from the same sources.
 pub(super) fn version() -> String {
     format!("{} reading C, 2", env!("CARGO_PKG_VERSION"))
 }
 
-/// What a program is traced for.
+/// Sizes for which a program is traced.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sizes {
     values: BTreeMap<String, String>,
@@ -39,7 +39,7 @@ impl Sizes {
     }
 }
 
-/// What is asked; the tables of a twin's inputs follow the line.
+/// A question; the tables of a plaintext reference's inputs follow the line.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Question {
     Trace(Sizes),
@@ -49,7 +49,7 @@ pub(super) enum Question {
     Generate(Sizes, u64),
 }
 
-/// What a program says of itself.
+/// Description of a program.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Opened {
     pub(super) version: String,
@@ -60,7 +60,7 @@ pub(super) struct Opened {
     pub(super) parameters: Vec<(String, Option<String>, String)>,
 }
 
-/// What is answered; the traced program or the tables follow the line.
+/// An answer; the traced program or the tables follow the line.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Answer {
     Opened(Opened),
@@ -155,7 +155,7 @@ impl Refusal {
     }
 }
 
-/// What a table is; its cells follow, column by column.
+/// Description of a table; its cells follow, column by column.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Head {
     columns: Vec<Column>,

@@ -239,7 +239,7 @@ fn reply(
     Ok(())
 }
 
-/// What follows the line of an answer.
+/// Data after the line of an answer.
 pub(super) enum Follow {
     File(File),
     Tables(Vec<Table>),

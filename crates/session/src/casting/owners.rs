@@ -1,4 +1,4 @@
-//! Who brings each input and learns each output, by name: as stated, or as the program says.
+//! Owners of inputs and receivers of outputs, by name: as stated, or as the program says.
 
 use std::collections::BTreeSet;
 

@@ -63,7 +63,7 @@ impl<F: Field> RunSource<Macs<F>> for (Sequential<F>, MeteredGenerator<F>) {
     }
 }
 
-/// Stored or dealt: nothing is made.
+/// Stored, or from a trusted dealer: nothing is made.
 impl<F: Field, S: Authenticated<F> + 'static> RunSource<Macs<F>> for (S, Stream) {
     fn correlated(&self) -> &Macs<F> {
         &self.0
@@ -230,7 +230,7 @@ fn set_up<F: Field>(
     Ok((generator, setup))
 }
 
-/// What the plan needs, in about the order in which it needs it, the same at all parties.
+/// Needs of the plan, in about the order in which it needs them, the same at all parties.
 fn needs(
     planned: &PlannedFile,
     parties: usize,
@@ -249,7 +249,7 @@ pub(crate) fn is_stated(planned: &PlannedFile, field: FieldName) -> Result<bool,
     Ok(demand.kinds().eq(stated_demand(planned.plan()).kinds()))
 }
 
-/// What stored correlated randomness is for.
+/// Binding of stored correlated randomness for this plan.
 pub(crate) fn binding(planned: &PlannedFile) -> Binding {
     super::files::binding(planned, stated_demand(planned.plan()))
 }

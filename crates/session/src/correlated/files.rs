@@ -33,9 +33,9 @@ pub(crate) struct NewFile<'a> {
     pub(crate) key: &'a StoredKey,
 }
 
-/// What stored correlated randomness is bound to: the protocol, and the program in its rounds,
-/// whose order follows the least memory of all parties where that is little. Not the plan, which
-/// depends on this party's.
+/// Binding of stored correlated randomness: the protocol, and the program in its rounds, whose
+/// order depends on the least memory limit of all parties if that is small. The plan is not part of
+/// it, because it depends on this party's limit.
 pub(super) fn binding<K>(planned: &PlannedFile, demand: Demand<K>) -> Binding<K> {
     let plan = planned.plan();
     let hash = Sha256::new()
@@ -143,7 +143,7 @@ pub(super) fn file_of(
     Ok(bytes)
 }
 
-/// What `make` gives, and the bytes of the file that it has made at `path`.
+/// Result of `make`, and the size of the file that it has made at `path`.
 pub fn made_at<R, E>(
     path: &Path,
     make: impl FnOnce(UnfinishedFile) -> Result<R, E>,

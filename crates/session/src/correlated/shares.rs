@@ -78,7 +78,7 @@ impl RunSource<Shares> for (Sequential, MeteredGenerator) {
     }
 }
 
-/// Stored or dealt: nothing is made.
+/// Stored, or from a trusted dealer: nothing is made.
 impl<S: CorrelatedRandomness + 'static> RunSource<Shares> for (S, Stream) {
     fn correlated(&self) -> &Shares {
         &self.0
@@ -93,7 +93,7 @@ impl<S: CorrelatedRandomness + 'static> RunSource<Shares> for (S, Stream) {
     }
 }
 
-/// What everybody who knows the name of the session would deal.
+/// Seed of the simulated dealer: anybody who knows the session identifier can compute it.
 pub fn dealer_seed(session: &SessionId) -> Block {
     let seed = session.as_bytes()[..16].try_into().expect("a session has 32 bytes");
     Block::from_bits(u128::from_le_bytes(seed))
@@ -233,7 +233,7 @@ fn kind_of(planned: &PlannedFile) -> (OtKind, BatchScale) {
     (mixed::ot_kind(planned.plan()), planned.scale())
 }
 
-/// What the plan needs, in the order in which it needs it.
+/// Needs of the plan, in the order in which it needs them.
 fn needs(
     planned: &PlannedFile,
     parties: usize,
@@ -252,7 +252,7 @@ pub(crate) fn is_stated(planned: &PlannedFile) -> Result<bool, Failure> {
     Ok(demand.kinds().eq(mixed::demand(&planned.description).kinds()))
 }
 
-/// What stored correlated randomness is for.
+/// Binding of stored correlated randomness for this plan.
 pub(crate) fn binding(planned: &PlannedFile) -> Binding {
     super::files::binding(planned, mixed::demand(&planned.description))
 }

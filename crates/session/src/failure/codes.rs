@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::Exit;
 
-/// What one kind of failure means.
+/// Meaning of one kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// How the process ends: the first digit.
@@ -447,7 +447,7 @@ mod tests {
         );
     }
 
-    /// What docs/errors.md is to be.
+    /// Expected content of docs/errors.md.
     fn document() -> String {
         let mut text = "# Errors\n\nMade from `crates/session/src/failure/codes.rs`. `phineus help CODE` prints one of \
                         these lines. The first digit is the exit code.\n"

@@ -1,4 +1,4 @@
-//! [`Fault`]: what is wrong, and its [`Place`].
+//! [`Fault`]: a fault and its [`Place`].
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct Place {
     pub party: Option<String>,
 }
 
-/// What is wrong in one place.
+/// A fault in one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// Where.

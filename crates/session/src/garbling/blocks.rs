@@ -1,5 +1,5 @@
 //! Garbling beside a program of several blocks: one plan for each block, also where it garbles
-//! nothing, and one walk through all that run.
+//! nothing, and one pass through all that run.
 //!
 //! In a file the plans of the blocks are a file of several blocks, too; how they follow each other
 //! stands in the plan that they lie beside.
@@ -20,7 +20,7 @@ use crate::execute::frames_and_swap;
 use crate::failure::Failure;
 use crate::planned::{GarblingNeeds, GarblingPlan, PlannedBlocks, PlannedFile};
 
-/// What garbling holds if it may come to any of these blocks of so many parties' program.
+/// Memory of garbling if any of these blocks may run, for this number of parties.
 pub fn bytes_of_blocks<'a>(plans: impl Iterator<Item = &'a GarblingPlan>, parties: usize) -> u64 {
     let (mut most, mut scale) = (GarblingNeeds::default(), None);
     for plan in plans {

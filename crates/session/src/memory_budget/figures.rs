@@ -1,4 +1,4 @@
-//! [`Figures`]: what of a plan memory depends on.
+//! [`Figures`]: figures of a plan that memory depends on.
 
 use phineus_bytecode::PlanDescription;
 use phineus_correlated::demand::BatchScale;
@@ -19,7 +19,7 @@ pub struct Figures {
     /// Pages alive at once, if a plan has shown them.
     pub pages: Option<u64>,
     pub scratch_wires: u64,
-    /// What instructions in flight hold.
+    /// Memory of instructions in flight.
     pub held_bytes: u64,
     /// Correlated randomness.
     pub making: Making,

@@ -1,5 +1,5 @@
-//! What making correlated randomness takes of the memory limit, and how large its batches may so
-//! be.
+//! Memory for making correlated randomness, and the size of its batches that follows from the
+//! limit.
 //!
 //! Batches, what is on the way and the connections' memory follow the least limit of all parties; all
 //! parties find the same sizes, because nothing else goes into them but what they have agreed on.
@@ -16,7 +16,7 @@ use crate::protocol::{DriverTerms, Making};
 /// and SHA-256 and AES together have 150,000.
 const TEMPLATE_BYTES: u64 = 3 << 20;
 
-/// What a line carries for which windows are made, and the longest one.
+/// Bandwidth of a network that windows are sized for, and the largest window.
 const LINE_BYTES_PER_S: f64 = 125e6;
 const AHEAD_BYTES_MAX: u64 = 8 << 20;
 
@@ -35,7 +35,7 @@ impl Situation {
         BatchScale::ALL.into_iter().find(fits).unwrap_or(least)
     }
 
-    /// What a process and all that is made and sent take with batches of a size.
+    /// Memory of the process, correlated randomness and connections with batches of this size.
     fn making_bytes(&self, scale: BatchScale) -> u64 {
         let may_garble = self.protocol.may_garble();
         let garbling = match may_garble {
@@ -51,10 +51,9 @@ impl Situation {
         OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
 
-    /// What a party may be ahead of another while authenticated correlated randomness is made or
-    /// gates are garbled: as much as a line of 1 Gbit/s carries from question to answer, twice,
-    /// since a party is ahead by half of it; if batches are whole, and in a thirty-second of the
-    /// least limit.
+    /// Bytes that a party may be ahead of another while authenticated correlated randomness is made
+    /// or gates are garbled: twice what 1 Gbit/s carries in a round trip, since a party is ahead by
+    /// half of it. At most a thirty-second of the least limit, and only if batches are whole.
     pub fn ahead_bytes(&self, scale: BatchScale, is_garbled: bool) -> usize {
         let mut ahead = scale.ahead_bytes();
         let longest = match (self.protocol.field(), is_garbled) {
@@ -73,7 +72,7 @@ impl Situation {
         ahead
     }
 
-    /// What a longer window of that holds beyond what is counted for the usual one.
+    /// Memory of a larger window beyond that of the usual one.
     pub(super) fn window_bytes(&self, scale: BatchScale, is_garbled: bool) -> u64 {
         let (ahead, usual) = (self.ahead_bytes(scale, is_garbled), scale.ahead_bytes());
         let channel = channel_memory_bytes(ahead) - channel_memory_bytes(usual);
@@ -85,7 +84,7 @@ impl Situation {
         channel as u64 * peers + tiles
     }
 
-    /// What the driver holds, except for scratch wires and instructions in flight.
+    /// Memory of the driver, except for scratch wires and instructions in flight.
     pub(super) fn driver_bytes(&self, figures: &Figures) -> u64 {
         self.protocol.driver_bytes(&DriverTerms {
             parties: self.parties,

@@ -1,4 +1,4 @@
-//! What the parties agree on when they have met: sizes, program, protocol, stored correlated
+//! Agreement of the parties after they have connected: sizes, program, protocol, stored correlated
 //! randomness.
 
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ const ROWS_MAX: u64 = 1 << 32;
 /// 2^26 of them are 2 million names.
 const PEER_ROWS_MAX: u64 = 1 << 26;
 
-/// What all parties agreed on, ready to run.
+/// Result of the agreement, ready to run.
 pub struct Agreed {
     pub protocol: Protocol,
     pub part: Part,
@@ -69,7 +69,7 @@ pub struct Agreed {
     pub cache_bytes: usize,
 }
 
-/// What this party does in the run.
+/// Part of this party in the run.
 pub enum Part {
     /// It computes, with correlated randomness from there.
     Computing(PlannedFile, Source),
@@ -77,7 +77,7 @@ pub enum Part {
     Client(ClientWalk),
 }
 
-/// What this party wants, for the others to know.
+/// Statement of this party's settings for the others.
 fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wish, Failure> {
     let protocol = run.together.protocol;
     let is_auto =
@@ -411,7 +411,7 @@ fn ranges(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<Vec<ColumnRange
     }
 }
 
-/// What a client does in the run.
+/// Part of a client in the run.
 fn client_walk(
     run: &Run,
     (protocol, variant): (Protocol, Variant),

@@ -27,9 +27,9 @@ use crate::verify::{self, Verified};
 /// are not used are not resident.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What all parties have computed.
+/// Results of all parties.
 pub struct Answer {
-    /// What each of them has, in the order of the program as it was run.
+    /// Result of each party, in the order of the program as it was run.
     pub parties: Vec<Finished>,
     /// By output port, whoever learns it.
     pub outputs: Vec<Option<Table>>,

@@ -1,4 +1,4 @@
-//! What a party finds out and checks before it meets the others.
+//! Preparation and checks of a party before it connects.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,7 +32,7 @@ use crate::sizing::stated_rows;
 /// How many rows inputs have, by input.
 type Rows = BTreeMap<String, u64>;
 
-/// What this party is to do, settled before the peer is met.
+/// Settings of this party, fixed before it connects.
 pub struct Preparation<'a> {
     pub resolved: Resolved<'a>,
     pub arguments: Option<Arguments>,
@@ -71,7 +71,7 @@ pub enum Route {
 }
 
 impl Route {
-    /// What carries the messages, as far as memory depends on it.
+    /// Transport that carries the messages, as far as memory depends on it.
     pub fn transport(&self) -> Transport {
         match self {
             Route::Cluster { config, .. } => config.transport(),

@@ -1,4 +1,4 @@
-//! Which slice the parties agree on: what a round of openings may hold (`slices.rs`).
+//! Agreement on the slice: the limit on what a round opens (`slices.rs`).
 
 use phineus_bytecode::Kind;
 
@@ -25,7 +25,7 @@ pub fn measures(run: &Run) -> bool {
     !is_stored(run) && run.network().is_none()
 }
 
-/// What is stored for later runs, or was, is for the slice that needs no network.
+/// Returns whether preprocessing is or was stored; the slice then does not depend on the network.
 fn is_stored(run: &Run) -> bool {
     run.making.is_some() || matches!(run.preprocessing, Preprocessed::Stored(_))
 }

@@ -194,7 +194,7 @@ fn is_stated_garbled(plan: Option<&PlanDescription>) -> bool {
     plan.and_then(|plan| plan.costs.get(GARBLING_ROUNDS)).is_some_and(|&rounds| rounds > 0)
 }
 
-/// What a run of all blocks takes: of each purpose as much as the one that needs the most.
+/// Budget of a run of all blocks: the maximum of each part over the blocks.
 fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
     let mut budget = Budget::default();
     for part in parts {

@@ -13,7 +13,7 @@ use crate::planned::{GarblingPlan, PAGE_WIRES};
 use crate::program_file::ProgramFile;
 use crate::traced::TracedFile;
 
-/// Spare frames of the garbling walk, and how long before its need a page is asked for.
+/// Spare frames of the garbling pass, and how long before its need a page is asked for.
 const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
 
 /// Plans what is garbled beside a run, if anything is.
@@ -70,7 +70,8 @@ impl<'a> GarblingPlanner<'a> {
         Ok(Some(GarblingPlan::new(file, &figures, (parties, scale))))
     }
 
-    /// The same plan if its frames take at most half of what the rest leaves, or else another one.
+    /// Returns the plan if its frames take at most half of the remaining memory, or else another
+    /// one.
     pub fn shrunk(
         &self,
         garbling: Option<GarblingPlan>,

@@ -1,4 +1,4 @@
-//! How much memory would be enough for a program that does not fit: tried, not estimated.
+//! Finds the least memory limit for a program that does not fit, by trying limits.
 
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 

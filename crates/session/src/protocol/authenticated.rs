@@ -39,8 +39,8 @@ const PEER_ELEMENTS: [u64; 2] = [3 << 18, 1 << 17];
 /// Triples, or what weighs as much, of a whole batch, from which on no more memory is taken.
 const WHOLE_BATCH: u64 = 8192;
 
-/// What a dealer of fake correlated randomness and batches of inputs and products hold: pieces of
-/// some thousand elements, in all fields.
+/// Memory of a dealer of fake correlated randomness and of batches of inputs and products: pieces
+/// of some thousand elements, in all fields.
 const DEALER_BYTES: u64 = 2 << 20;
 
 /// SPDZ in one field.

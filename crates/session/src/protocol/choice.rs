@@ -1,4 +1,4 @@
-//! [`ProtocolChoice`]: a protocol, or the fastest one.
+//! [`ProtocolChoice`]: a protocol, or the one with the least predicted time.
 
 use super::{Adversary, Protocol, list};
 use crate::choices::Choice;
@@ -8,7 +8,7 @@ use crate::choices::Choice;
 pub enum ProtocolChoice {
     /// The one with the least predicted time, of those that protect a party from all others together.
     Auto,
-    /// The same, also of those that protect only as long as no two parties collude.
+    /// As `Auto`, but with protocols that assume that no two parties collude.
     AutoHonestMajority,
     /// This one.
     This(Protocol),
@@ -63,10 +63,10 @@ impl Choice for ProtocolChoice {
     fn meaning(self) -> &'static str {
         match self {
             ProtocolChoice::Auto => {
-                "The one that is predicted to be the fastest on the network of --net"
+                "The semi-honest protocol with the least predicted time on the network of --net"
             }
             ProtocolChoice::AutoHonestMajority => {
-                "The same, also of those that assume that no two parties collude"
+                "The same, but also considers rep3, which assumes that no two parties collude"
             }
             ProtocolChoice::This(protocol) => protocol.meaning(),
         }

@@ -30,7 +30,7 @@ impl Definition for Clear {
     }
 
     fn meaning(&self) -> &'static str {
-        "No protection at all: the reference"
+        "No protection at all; the reference for the others"
     }
 
     fn adversary(&self) -> Adversary {

@@ -18,7 +18,7 @@ pub const GARBLED: Protocol = Protocol(&Garbled);
 /// XOR shares.
 pub const GMW: Protocol = Protocol(&Shares {
     name: "gmw",
-    meaning: "XOR shares and GMW, two parties or more, semi-honest: few bytes, rounds by depth",
+    meaning: "XOR shares (GMW), two parties or more, semi-honest: few bytes, a round for each level",
     assignment: Assignment::Uniform(Sharing::Boolean),
     takes_triples: true,
     garbles: false,
@@ -27,7 +27,7 @@ pub const GMW: Protocol = Protocol(&Shares {
 /// Garbled circuits of two parties or more.
 pub const BMR: Protocol = Protocol(&Shares {
     name: "bmr",
-    meaning: "Garbled circuits of two parties or more (BMR), semi-honest: few rounds, more bytes",
+    meaning: "Garbled circuits of two parties or more (BMR), semi-honest: few rounds, many bytes",
     assignment: Assignment::Uniform(Sharing::Garbled),
     takes_triples: false,
     garbles: true,
@@ -36,7 +36,7 @@ pub const BMR: Protocol = Protocol(&Shares {
 /// Additive shares for sums and products.
 pub const ARITH: Protocol = Protocol(&Shares {
     name: "arith",
-    meaning: "Additive shares for sums and products, XOR shares for all else",
+    meaning: "Additive shares for sums and products, XOR shares for everything else, semi-honest",
     assignment: Assignment::Arithmetic,
     takes_triples: true,
     garbles: false,
@@ -45,7 +45,7 @@ pub const ARITH: Protocol = Protocol(&Shares {
 /// The sharing that the program states for each part.
 pub const MIXED: Protocol = Protocol(&Shares {
     name: "mixed",
-    meaning: "The sharing that the program states; XOR shares where it states none",
+    meaning: "The sharing that the program states, or else XOR shares, semi-honest",
     assignment: Assignment::Stated(Sharing::Boolean),
     takes_triples: true,
     garbles: true,
@@ -57,21 +57,21 @@ pub const REP3: Protocol = Protocol(&Rep3);
 /// SPDZ with MASCOT modulo 2^61-1.
 pub const SPDZ: Protocol = Protocol(&Authenticated {
     name: "spdz",
-    meaning: "Authenticated shares modulo 2^61-1 (SPDZ with MASCOT): all other parties may cheat",
+    meaning: "Authenticated shares modulo 2^61-1 (SPDZ, MASCOT): all other parties may be malicious",
     field: FieldName::F61,
 });
 
-/// The same modulo 2^128-159.
+/// SPDZ with MASCOT modulo 2^128-159.
 pub const SPDZ_128: Protocol = Protocol(&Authenticated {
     name: "spdz-128",
-    meaning: "The same modulo 2^128-159: for larger integers",
+    meaning: "The same modulo 2^128-159, for larger integers",
     field: FieldName::F128,
 });
 
-/// The same modulo 2^32-5.
+/// SPDZ with MASCOT modulo 2^32-5.
 pub const SPDZ_32: Protocol = Protocol(&Authenticated {
     name: "spdz-32",
-    meaning: "The same modulo 2^32-5: too weak for use, to compare with the literature",
+    meaning: "The same modulo 2^32-5: too weak for use, only for comparison with the literature",
     field: FieldName::F32,
 });
 

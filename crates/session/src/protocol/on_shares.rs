@@ -1,4 +1,4 @@
-//! What runs on shares have in common, whether authenticated or not.
+//! Parts of runs on shares that do not depend on whether the shares are authenticated.
 
 use std::time::{Duration, Instant};
 
@@ -26,11 +26,11 @@ pub struct Begun {
     pub watch: Watch,
     /// When all were ready.
     pub start: Instant,
-    /// What a party may be ahead of another on each stream.
+    /// Bytes that a party may be ahead of another on each stream.
     pub aheads: [usize; 3],
 }
 
-/// What a run on shares came to.
+/// Result of a run on shares.
 pub struct Ran {
     pub outputs: Outputs,
     pub rounds: u64,
@@ -121,8 +121,8 @@ pub fn take_clients(mesh: &mut Mesh, computing: usize) -> Vec<Metered<FramedChan
     clients.flatten().map(Metered::new).collect()
 }
 
-/// What a party may be ahead of another on each stream (openings, correlated randomness, garbling),
-/// where all have room to double the window of what is made so often.
+/// Bytes that a party may be ahead of another on each stream (openings, correlated randomness,
+/// garbling), if all parties have memory to double the window `doublings` times.
 pub fn aheads(planned: &PlannedFile, doublings: u32) -> [usize; 3] {
     let usual = planned.scale().ahead_bytes();
     let longer = usual << doublings;
@@ -132,7 +132,7 @@ pub fn aheads(planned: &PlannedFile, doublings: u32) -> [usize; 3] {
     [usual, correlated, longer]
 }
 
-/// The channels of each stream, metered, with room for what all have agreed to be ahead by.
+/// The channels of each stream, metered, with space for what all have agreed to be ahead by.
 pub fn metered(mesh: Mesh, party: u16, aheads: &[usize]) -> Vec<Parties<Metered<FramedChannel>>> {
     let stream = |(channels, &ahead): (Vec<Option<FramedChannel>>, &usize)| {
         let with_room = |mut channel: FramedChannel| {

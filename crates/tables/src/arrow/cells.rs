@@ -12,7 +12,7 @@ use phineus_bytecode::Lane;
 
 use crate::cell::{Cell, Integer};
 
-/// What a column of this type holds, if that is nothing which a program computes on.
+/// Description of the values of a column of this type, if programs cannot compute on them.
 pub(super) fn unsupported(data_type: &DataType) -> Option<String> {
     use DataType as T;
     let points = "write whole numbers of a unit that all parties agree on";

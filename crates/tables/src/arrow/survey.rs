@@ -11,7 +11,7 @@ use super::{BATCH_BYTES_MAX, CONTINUATION};
 /// Bytes of the longest header: a schema of 100,000 columns has some MiB.
 const HEADER_BYTES_MAX: usize = 64 << 20;
 
-/// What is found in the messages' headers.
+/// Findings in the headers of the messages.
 pub(super) struct Found {
     pub(super) rows: u64,
     /// Bytes of the dictionaries, with what they decompress to: they stay in memory.

@@ -1,4 +1,4 @@
-//! [`Follower`]: what of a CSV text the library does not say.
+//! [`Follower`]: finds properties of a CSV text that the library does not report.
 
 use std::io::Read;
 

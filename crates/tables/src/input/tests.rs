@@ -157,7 +157,7 @@ fn the_form_of_a_file_is_checked() {
     }
 }
 
-/// What is held of a file is bounded, whatever is in it.
+/// Memory for a file is bounded, whatever its content.
 #[test]
 fn a_row_without_an_end_is_refused_and_wide_headers_are_read_at_once() {
     let zeros = "0".repeat(ROW_BYTES_MAX as usize + 10_000);

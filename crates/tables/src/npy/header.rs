@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-/// What such a file begins with.
+/// First bytes of such a file.
 pub(crate) const MAGIC: [u8; 6] = *b"\x93NUMPY";
 
 /// A header is shorter than that: NumPy itself takes no more than 10,000 bytes.
 const DICTIONARY_BYTES_MAX: usize = 10_000;
 
-/// What follows the header begins at a multiple of this.
+/// The data after the header begins at a multiple of this.
 const ALIGNMENT: usize = 64;
 
 /// The type of the numbers.

@@ -1,4 +1,4 @@
-//! What is written is read back.
+//! Tables that are written are read back.
 
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{ElementType, Encoding};

@@ -40,7 +40,7 @@ const LAYER_MEMORY_BYTES: u64 = 1 << 30;
 /// Batches of triples in one repetition.
 const BATCHES: usize = 2;
 
-/// What can be named.
+/// Names that `--program` takes.
 pub(super) const NAMES: [&str; 4] = ["linear-layer", "biometric", "parties", "triples"];
 
 /// Runs everything, or the programs that the user names; `triples` is one of them.

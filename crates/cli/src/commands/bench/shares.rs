@@ -14,7 +14,7 @@ use crate::arguments::Bench;
 
 type Settings = &'static [(&'static str, &'static str)];
 
-/// What is run: program, parameters, protocol, memory, and what it should take at the most.
+/// One line of the benchmark: program, parameters, protocol, memory limit, expected maximum.
 struct Line {
     program: &'static str,
     parameters: Settings,
@@ -66,7 +66,7 @@ const GARBLED: Settings = &[("op", "xor"), ("sharing", "bmr")];
 /// The integers of one conversion, whose start-up is not counted.
 const ONE: Settings = &[("lanes", "1")];
 
-/// What can be named.
+/// Names that `--program` takes.
 pub(super) fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = SUITE.iter().map(|line| line.program).collect();
     names.dedup();
@@ -229,7 +229,7 @@ fn memory_of(
     }
 }
 
-/// What one run took.
+/// Measurements of one run.
 #[derive(Default)]
 struct Figures {
     milliseconds: f64,

@@ -1,4 +1,4 @@
-//! What a program is: its parties, what each brings, and who learns what.
+//! Description of a program: its parties, their inputs, and who learns which outputs.
 
 use phineus_bytecode::Description;
 use phineus_session::failure::Failure;

@@ -1,4 +1,4 @@
-//! The other variants with which a protocol could run a program, and what they take.
+//! The other variants with which a protocol could run a program, and their costs.
 
 use std::time::Duration;
 

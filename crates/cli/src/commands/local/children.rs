@@ -89,7 +89,7 @@ pub(super) fn child_command(
     Ok(command)
 }
 
-/// What parties that compute are told besides: where their triples come from, or go to.
+/// Further options for computing parties: the source or the destination of their triples.
 pub(super) fn preprocessing_options(command: &mut Command, run: &Run, name: &str) {
     let key = |directory: &Path| key_file(run, directory, name);
     if let Some(making) = &run.making {

@@ -1,4 +1,4 @@
-//! Parties that lie: whatever they change is caught or changes nothing.
+//! Deviating parties: every change is caught or has no effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use phineus_ot::base;
 use super::*;
 use crate::mascot::lies::{About, Lie};
 
-/// What the last party does wrong.
+/// Deviation of the last party.
 #[derive(Clone, Copy, Default)]
 struct Cheat {
     flipped: Option<u64>,
@@ -18,7 +18,7 @@ struct Cheat {
     lie: Option<Lie>,
 }
 
-/// What happened to an honest party.
+/// Outcome at an honest party.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// Nothing was wrong with what was made.

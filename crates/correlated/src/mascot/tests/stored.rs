@@ -161,7 +161,7 @@ fn stored_material_that_does_not_fit_is_refused() {
     }
 }
 
-/// What does not fit into the given memory goes to a file that has no name.
+/// Batches that do not fit into the given memory go to an unnamed file.
 #[test]
 fn material_made_before_keeps_to_its_memory() {
     let directory = tempfile::tempdir().expect("there is a temporary directory");

@@ -341,7 +341,7 @@ fn matrices_of_all_widths() {
     }
 }
 
-/// What a product takes in each lane: the figures of the documentation.
+/// Compares the costs of a product in each lane with the figures of the documentation.
 #[test]
 fn costs() {
     let lanes = LANES as usize;

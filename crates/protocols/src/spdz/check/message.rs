@@ -15,7 +15,7 @@ pub(super) struct Exchange<'a, F: Field> {
     /// Shares that become sums.
     pub(super) shares: &'a mut [F],
     pub(super) told: &'a mut [Told<F>],
-    /// What is sent after the elements, and what the others send there.
+    /// Bytes after the elements of the message, and buffers for those of the others.
     pub(super) tail: &'a [u8],
     pub(super) tails: &'a mut [Vec<u8>],
     pub(super) scratch: &'a mut [F],

@@ -15,7 +15,7 @@ const LANES: usize = 3;
 const ROWS: usize = 2;
 const COLS: usize = LANES;
 
-/// What the last party does besides the protocol.
+/// Deviation of the last party.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Lie {
     None,
@@ -190,7 +190,8 @@ impl<F: Field, C: Channel> Session<F, C> {
         Ok([product, mc, square])
     }
 
-    /// What all learn, and what only the second party learns: there, the squares.
+    /// Runs the program; returns the values that all learn, and those that only the second party
+    /// learns (the squares).
     fn run(&mut self) -> Result<(Vec<F>, Vec<F>), ProtocolError> {
         let [product, layer, square] = self.compute()?;
         // What waits goes on waiting.

@@ -16,7 +16,7 @@ use super::lying::{Audience, Fault, Lie};
 use super::{Ended, ONLINE, Origin, Session};
 use crate::ProtocolError;
 
-/// What a party lies about.
+/// Value that a party changes, consistently towards all peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alike {
     /// Its share of the key, with which all its sums of MACs are wrong and well committed to.

@@ -20,7 +20,7 @@ pub(super) struct Case {
     pub(super) expected: Vec<Table>,
 }
 
-/// What a program computes from inputs of the first and the last party.
+/// Computation of a program on inputs of the first and the last party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Everything below; one output to all, and one to the first party.

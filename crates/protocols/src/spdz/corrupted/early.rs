@@ -1,5 +1,5 @@
-//! A lie that would say something before a check finds it, if what follows from it were opened behind
-//! a mask that is not uniform.
+//! A deviation that would reveal a value before a check notices it, if a dependent value were
+//! opened under a mask that is not uniform.
 //!
 //! Narrow comparisons opened their operands without looking at what these came from. A party that
 //! adds `e` to its share of a factor `a` of a triple makes of `x y` the number `x y - e b`, where `b` hides
@@ -20,7 +20,7 @@ use super::online_phase;
 use crate::ProtocolError;
 use crate::spdz::check::message_bytes;
 
-/// What a party sends, message by message.
+/// Messages that a party sent, in order.
 type Said = Arc<Mutex<Vec<Vec<u8>>>>;
 type Listening = Altering<Box<dyn FnMut(Place, &mut [u8]) + Send>>;
 

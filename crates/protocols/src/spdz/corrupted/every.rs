@@ -65,7 +65,7 @@ fn in_some(step: usize, number: usize, fault: Fault) -> Vec<Fault> {
     if number.is_multiple_of(step) { vec![fault] } else { Vec::new() }
 }
 
-/// What is computed with each kind of correlated randomness.
+/// Computations that use each kind of correlated randomness.
 const PARTS: [Part; 5] =
     [Part::Product, Part::Square, Part::Comparison, Part::Matrix, Part::Inputs];
 

@@ -1,4 +1,4 @@
-//! [`Lying`]: a channel on which one message of a corrupted party is not what it should be.
+//! [`Lying`]: a channel that changes one message of a corrupted party.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,7 +6,7 @@ use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic};
 
 use phineus_channels::{Altering, Place, flip_bit};
 
-/// What happens to a message.
+/// Fault that is injected into a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// One bit of it is another one.
@@ -53,7 +53,7 @@ pub(super) struct Lie {
 /// The lengths of all messages of a stream.
 pub(super) type Lens = Arc<Mutex<Vec<usize>>>;
 
-/// What flips a bit of a message.
+/// Function that flips a bit of a message.
 type Flip = Box<dyn FnMut(Place, &mut [u8]) + Send>;
 
 /// Counts messages by their lengths, and changes one.

@@ -1,6 +1,6 @@
-//! [`Activity`]: what a party is doing, for those who measure time. Protocol code has no clock.
+//! [`Activity`]: activity of a party, for callers that measure time. Protocol code has no clock.
 
-/// What a party does in the online phase.
+/// Activities of a party in the online phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Instructions that are no inputs, what is done alone, and everything else.

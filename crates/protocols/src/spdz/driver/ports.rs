@@ -16,7 +16,7 @@ use crate::spdz::run::{Context, blank};
 pub(super) struct PendingOutput<F: Field> {
     pub(super) instruction: Instruction,
     at: usize,
-    /// What the learner must take off, if it is the only one who may know.
+    /// Masks that the receiver of an output subtracts, if it is the only one.
     masks: Option<Zeroizing<Vec<F>>>,
     pub(super) is_ours: bool,
 }

@@ -1,9 +1,9 @@
 //! Scripts on integers in the field: reduction, right shifts, comparisons, bits.
 //!
-//! All begin with opening `y + r`. For an integer `y` below `2^(m + 1)`, where the field has room, `r`
-//! is a number of `m` bits that are shared, and above them a bounded integer of each party: nothing
-//! wraps, and `y` modulo `2^m` is `c - r` with a borrow if the low bits of `c` are less than those
-//! of `r`.
+//! All begin with opening `y + r`. For an integer `y` below `2^(m + 1)`, where the field has space,
+//! `r` is a number of `m` bits that are shared, and above them a bounded integer of each party:
+//! nothing wraps, and `y` modulo `2^m` is `c - r` with a borrow if the low bits of `c` are less
+//! than those of `r`.
 //!
 //! Else `r < 2^k` is a number whose bits are shared and `k` are the bits of the prime `p`. With `c = (y + r) mod p` and `u = [c < r]`, `y = c - r + p u` for
 //! `0 <= y < p`. Modulo `2^w` that is `c - r` if `u` is 0, else `c + p - r`, each with a borrow if
@@ -18,7 +18,7 @@
 
 use super::{Number, Public, Recorder, Row};
 
-/// What an integer hides behind.
+/// Mask of an integer.
 pub(in crate::spdz) struct Mask {
     bits: Vec<Row>,
     /// Above the bits; without it, those are as many as the prime has.

@@ -1,5 +1,5 @@
-//! What the nodes of a recording and the steps of a script do to rows: [`Local`] without the other
-//! parties, [`Joint`] in a round with them.
+//! Operations of the nodes of a recording and of the steps of a script on rows: [`Local`] without
+//! the other parties, [`Joint`] in a round with them.
 
 use super::Number;
 
@@ -21,7 +21,7 @@ pub(in crate::spdz) struct Two<R> {
     pub(in crate::spdz) bit: u32,
 }
 
-/// What a node computes without the other parties; `R` names a row.
+/// Local operation of a node; `R` names a row.
 ///
 /// Circuits on bits are scripts of some hundred thousand of these, nearly all of them [`Local::Xor`]:
 /// that one is small, and what is large and seldom lies apart.
@@ -79,7 +79,7 @@ pub(in crate::spdz) enum Local<R> {
     },
 }
 
-/// What takes a round.
+/// Operation that takes a round.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spdz) enum Joint<R> {
     Product { a: R, b: R },

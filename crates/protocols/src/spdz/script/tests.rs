@@ -219,7 +219,7 @@ fn circuits_on_bits() {
     }
 }
 
-/// What hides under a mask that is not uniform must not reach the prime, however many there are.
+/// Sums under masks that are not uniform stay below the prime, for any number of parties.
 #[test]
 fn masks_have_room_in_the_field() {
     for (prime, parties, width) in [
@@ -239,7 +239,7 @@ fn masks_have_room_in_the_field() {
     }
 }
 
-/// What a comparison costs: the figures of the documentation.
+/// Compares the costs of a comparison with the figures of the documentation.
 #[test]
 fn costs() {
     let cost = |modulus: Modulus, op: Op, width: u16| {

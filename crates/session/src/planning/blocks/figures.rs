@@ -76,7 +76,7 @@ impl PlannedBlocks {
         Ok(totals.pop().expect("one run was asked for"))
     }
 
-    /// The same for several runs.
+    /// Adds up the totals of several runs.
     fn totals(
         &self,
         description: &Description,
@@ -90,7 +90,7 @@ impl PlannedBlocks {
         protocol.block_totals(&CostTerms::stated(plan, parties), &blocks)
     }
 
-    /// What one run of each block adds to the totals.
+    /// Totals of one run of each block.
     fn each(
         &self,
         description: &Description,
@@ -141,7 +141,7 @@ impl PlannedBlocks {
         Ok(self.each(description, parties)?.into_iter().enumerate().map(line).collect())
     }
 
-    /// What runs after a block, in words.
+    /// Description of the block's successor.
     fn then(&self, description: &Description, block: usize) -> String {
         let BlockEnd { steps, next } = &self.flow.blocks[block];
         match *next {

@@ -18,7 +18,7 @@ pub(super) struct Beside;
 
 const WIDTH: u16 = 32;
 
-/// What the parameters say.
+/// Parameters of the program.
 struct Settings {
     names: Vec<String>,
     rows: u64,

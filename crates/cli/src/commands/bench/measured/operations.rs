@@ -49,14 +49,14 @@ fn conversion(name: &str) -> Option<(Sharing, Sharing)> {
     }
 }
 
-/// What the parameters say.
+/// Parameters of the program.
 struct Settings {
     names: Vec<String>,
     op: Op,
     element: ElementType,
     lanes: u64,
     sharing: Sharing,
-    /// What the result is converted to.
+    /// Sharing to which the result is converted.
     to: Option<Sharing>,
 }
 
