@@ -210,6 +210,10 @@ pub(crate) struct Together {
     #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
     #[arg(value_parser = choice::<ProtocolChoice>())]
     pub(crate) protocol: ProtocolChoice,
+    /// A name for this run, such as an order number; all parties must state the same
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    #[arg(env = "PHINEUS_LABEL")]
+    pub(crate) label: String,
     /// The OT extension that makes triples; all parties must state the same
     #[arg(long, value_name = "NAME", default_value = "softspoken", env = "PHINEUS_OT")]
     #[arg(value_parser = choice::<OtExtension>())]
@@ -249,6 +253,7 @@ impl Together {
                 transport: together.transport,
             }),
             protocol: together.protocol,
+            label: together.label,
             ot: together.ot,
             variants: together.variants.choices(),
             stored_key: together.stored_key,

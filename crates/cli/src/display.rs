@@ -102,6 +102,13 @@ impl Display {
         }
     }
 
+    fn warning(&self, text: &str) {
+        match &self.0.voice {
+            Voice::Bar(bar) => bar.suspend(|| say(text)),
+            Voice::Lines | Voice::Quiet | Voice::Events => say(text),
+        }
+    }
+
     fn waiting(&self, parties: &[String], seconds: u64) {
         let text = format!("waiting for {} {seconds} s", parties.join(", "));
         if seconds == 0 {
@@ -162,6 +169,7 @@ impl Listener for Display {
             Voice::Bar(_) | Voice::Lines | Voice::Quiet => match event {
                 Event::Stage { text } => self.stage(&text),
                 Event::Note { text } => self.note(&text),
+                Event::Warning { text } => self.warning(&text),
                 Event::Waiting { parties, seconds } => self.waiting(&parties, seconds),
                 Event::Running(snapshot) => self.running(&snapshot),
             },

@@ -21,7 +21,7 @@ fn main() -> Result<(), Failure> {
     run.inputs = vec![list("site_a", &[3, 5, 8]), list("site_b", &[2, 3, 8, 9])];
     let registry = Registry::built_in();
     let notes = |event| {
-        if let Event::Note { text } = event {
+        if let Event::Note { text } | Event::Warning { text } = event {
             println!("{text}");
         }
     };

@@ -100,6 +100,28 @@ fn only_who_assumes_an_honest_majority_gets_it() -> Result {
     Ok(())
 }
 
+/// Who makes a plan does not choose what others assume.
+#[test]
+fn plans_of_weaker_protocols_are_not_chosen_by_themselves() -> Result {
+    let place = Place::new()?;
+    place.run("data aes128 --param n=4 --param parties=3")?.succeeded()?;
+    let program = "aes128 --param n=4 --param parties=3";
+    for (protocol, runs) in [("rep3", true), ("spdz-32", false), ("clear", false)] {
+        let plan = format!("plan {program} --protocol {protocol} --memory 64MiB --out {protocol}");
+        place.run(&plan)?.succeeded()?;
+        let run = format!("run {protocol} --local{}", inputs(&place)?);
+        let refused = place.run(&format!("{run} --protocol auto"))?.failed_with(3)?;
+        refused.says(&format!("'{protocol}', which 'auto' never chooses"))?;
+        let assumed = place.run(&format!("{run} --protocol auto-honest-majority"))?;
+        if runs {
+            assumed.succeeded()?
+        } else {
+            assumed.failed_with(3)?
+        };
+    }
+    Ok(())
+}
+
 #[test]
 fn other_numbers_of_parties_and_options_of_others_are_refused() -> Result {
     let place = Place::new()?;

@@ -25,6 +25,9 @@ pub struct Wish {
     pub version: String,
     pub program: String,
     pub protocol: String,
+    /// What the caller calls this run; the same at all parties.
+    #[serde(default)]
+    pub label: String,
     /// The OT extension that triples are made with; nothing for protocols that need none.
     #[serde(default)]
     pub ot: Option<String>,
@@ -214,6 +217,7 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     };
     // Circuits and the sizes of batches belong to the protocol and come with the software.
     compare("phineus version", &ours.version, &theirs.version);
+    compare("the label of the run", &ours.label, &theirs.label);
     compare("program", &ours.program, &theirs.program);
     compare("protocol", &ours.protocol, &theirs.protocol);
     compare("the list of those who compute", &ours.computing, &theirs.computing);
@@ -275,10 +279,7 @@ pub fn agreement(
     let mut add = |name: String, value: String| {
         items.insert(name, value);
     };
-    add("format version".to_owned(), FORMAT_VERSION.to_string());
-    add("protocol".to_owned(), protocol.to_owned());
     add("parties".to_owned(), description.parties.join(", "));
-    add("the number of those who compute".to_owned(), computing.to_string());
     for port in &description.inputs {
         add(format!("input '{}'", port.name), describe_input(description, port));
     }
@@ -292,8 +293,12 @@ pub fn agreement(
     }
     let size: usize = items.iter().map(|(name, value)| name.len() + value.len() + 16).sum();
     if size > CONTROL_BYTES_MAX / 2 {
+        // The hash covers them.
         items.clear();
     }
+    items.insert("format version".to_owned(), FORMAT_VERSION.to_string());
+    items.insert("protocol".to_owned(), protocol.to_owned());
+    items.insert("the number of those who compute".to_owned(), computing.to_string());
     items.insert("program hash".to_owned(), program_hash.to_owned());
     items
 }
@@ -354,14 +359,23 @@ pub struct Stated<'a> {
     pub settings: &'a Settings,
     /// Costs of the run.
     pub costs: &'a BTreeMap<String, u64>,
+    /// Hash of the ordered program. Nothing for clients, whose blocks have no hash together.
+    pub program_hash: Option<&'a str>,
 }
 
 impl<'a> Stated<'a> {
     /// Of a plan.
     pub fn of_plan(plan: &'a PlanDescription) -> Stated<'a> {
-        Stated { settings: &plan.settings, costs: &plan.costs }
+        Stated {
+            settings: &plan.settings,
+            costs: &plan.costs,
+            program_hash: Some(&plan.program_hash),
+        }
     }
 }
+
+/// What a peer states: settings, costs, and the hash of the ordered program if it computes.
+type StatedByPeer<'a> = (Settings, BTreeMap<&'a str, u64>, Option<&'a str>);
 
 /// How [`exchange_windows`] calls what it adds to the costs.
 const WINDOW_DOUBLINGS: &str = "window_doublings";
@@ -392,10 +406,11 @@ pub fn exchange_windows<'a>(
         stated.costs.iter().map(|(name, &value)| (name.as_str(), value)).collect();
     let mut costs = ours.clone();
     costs.extend(doublings.map(|doublings| (WINDOW_DOUBLINGS, doublings.into())));
-    let message = serde_json::to_vec(&(stated.settings, &costs)).expect("names and numbers");
+    let message = serde_json::to_vec(&(stated.settings, &costs, stated.program_hash));
+    let message = message.expect("names and numbers");
     let mut least = doublings.unwrap_or(0);
     for (peer, answer) in exchange(channels, &message)? {
-        let (settings, mut theirs): (Settings, BTreeMap<&str, u64>) = parse(&peer, &answer)?;
+        let (settings, mut theirs, hash): StatedByPeer<'_> = parse(&peer, &answer)?;
         if let Some(doublings) = theirs.remove(WINDOW_DOUBLINGS) {
             // Less than ours, so it is of their type.
             least = doublings.min(least.into()) as u32;
@@ -407,7 +422,9 @@ pub fn exchange_windows<'a>(
             return Err(Failure::new(codes::OTHER_BATCHES, message)
                 .remedy("plan it again, all with the same --memory"));
         }
-        if ours != theirs {
+        let is_other_order =
+            stated.program_hash.zip(hash).is_some_and(|(ours, theirs)| ours != theirs);
+        if ours != theirs || is_other_order {
             let message =
                 format!("the program has other circuits at {peer} than here, though not by name");
             return Err(Failure::new(codes::OTHER_CIRCUITS, message)

@@ -223,7 +223,8 @@ impl ClientWalk {
         let description = &self.program.description;
         let ready =
             Inputs::new(description, job.inputs).map_err(Failure::from).and_then(|inputs| {
-                let stated = Stated { settings: &self.settings, costs: &self.costs };
+                let stated =
+                    Stated { settings: &self.settings, costs: &self.costs, program_hash: None };
                 exchange_ready(mesh[0].iter_mut().flatten(), stated)?;
                 Ok((inputs, generator()?))
             });

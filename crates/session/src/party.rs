@@ -35,7 +35,7 @@ use crate::settings::{Choice, Connections, Making, MemoryLimit, Preprocessed, Ru
 use crate::told::Told;
 use crate::traced::without_openings;
 
-use agreeing::{Agreed, Part, agree_and_plan};
+use agreeing::{Agreed, Part, agree_and_plan, is_voice, warn};
 use preparation::{Preparation, Route, prepare};
 
 pub use everybody::{Answer, run_all};
@@ -281,6 +281,13 @@ fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Jo
     // The parent of a local run names its parties as the program does.
     if let Some(roles) = prepared.roles.as_ref().filter(|_| !run.together.is_all_ours) {
         progress.note(roles);
+    }
+    if run.preprocessing == Preprocessed::Fake && is_voice(run, &prepared) {
+        progress
+            .warn("INSECURE: with preprocessing by a dealer, every party can compute all secrets");
+    }
+    if let Some(protocol) = run.together.protocol.stated() {
+        warn(protocol, run, &prepared, progress);
     }
     let Preparation { route, cast, party, .. } = &prepared;
     // Triples are made by those who compute.

@@ -30,6 +30,11 @@ pub enum Event {
         /// One sentence.
         text: String,
     },
+    /// A protection that users expect is missing. Show it, however quiet the program is.
+    Warning {
+        /// One sentence.
+        text: String,
+    },
     /// Some parties are not connected yet; told about once a second.
     Waiting {
         /// Their names.
@@ -114,6 +119,11 @@ impl Progress {
     /// Tells the user something.
     pub fn note(&self, text: &str) {
         self.listener.hear(Event::Note { text: text.to_owned() });
+    }
+
+    /// Warns the user.
+    pub fn warn(&self, text: &str) {
+        self.listener.hear(Event::Warning { text: text.to_owned() });
     }
 
     /// Tells that parties are not there yet.

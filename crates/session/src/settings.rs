@@ -108,6 +108,8 @@ pub struct Together {
     pub connections: Connections,
     /// The protocol.
     pub protocol: ProtocolChoice,
+    /// Tells runs of the same parties apart: a party that states another label is refused.
+    pub label: String,
     /// The OT extension that triples are made with.
     pub ot: OtExtension,
     /// Variants of protocols on shares.
@@ -129,6 +131,7 @@ impl Default for Together {
             as_party: None,
             connections: Connections::default(),
             protocol: ProtocolChoice::This(protocols::GARBLED),
+            label: String::new(),
             ot: OtExtension::default(),
             variants: VariantChoices::default(),
             stored_key: None,

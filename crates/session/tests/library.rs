@@ -86,6 +86,35 @@ fn one_party(name: &str, connections: Connections, table: InputTable) -> Result<
     party::run(&Registry::built_in(), &run, &Progress::unheard())
 }
 
+/// Two sessions at once on one network could get each other's parties.
+#[test]
+fn parties_of_runs_with_other_labels_refuse_each_other() {
+    let network = MemoryNetwork::new();
+    let failures = std::thread::scope(|scope| {
+        let parties = ["site_a", "site_b"].into_iter().zip(both()).map(|(name, table)| {
+            let run = psi(protocols::GMW);
+            let run = Run {
+                inputs: vec![table],
+                together: Together {
+                    as_party: Some(name.to_owned()),
+                    connections: Connections::Memory(network.clone()),
+                    label: format!("the run of {name}"),
+                    ..run.together
+                },
+                ..run
+            };
+            scope.spawn(move || party::run(&Registry::built_in(), &run, &Progress::unheard()).err())
+        });
+        let parties: Vec<_> = parties.collect();
+        parties.into_iter().map(|party| party.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    for failure in failures {
+        let failure = failure.expect("they are of different runs");
+        assert_eq!(failure.code, codes::DIFFER, "{failure:?}");
+        assert!(failure.message().contains("the label of the run"), "{failure:?}");
+    }
+}
+
 /// Both parties, each with its own way to the other one.
 fn two_parties(way: impl Fn(&str) -> Connections + Sync) -> [Finished; 2] {
     std::thread::scope(|scope| {

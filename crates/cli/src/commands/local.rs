@@ -288,7 +288,9 @@ fn follow(
     loop {
         match events.recv_timeout(Duration::from_millis(100)) {
             Ok((index, Some(Line::Session(event)))) => match event {
-                Event::Stage { .. } | Event::Waiting { .. } => display.hear(event),
+                Event::Stage { .. } | Event::Waiting { .. } | Event::Warning { .. } => {
+                    display.hear(event);
+                }
                 Event::Note { text } => {
                     let text = format!("{}: {text}", parties.0[index].name);
                     display.hear(Event::Note { text });

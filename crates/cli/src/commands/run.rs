@@ -84,14 +84,6 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
         check_writable(&run.report)?;
     }
     run.inputs.iter().filter_map(|input| input.from.file()).try_for_each(refuse_pipe)?;
-    if run.preprocessing == Preprocessed::Fake {
-        console.say("INSECURE: --fake-preprocessing lets every party compute all secrets");
-    }
-    if let ProtocolChoice::This(protocol) = run.together.protocol
-        && let Some(warning) = protocol.warning()
-    {
-        console.say(warning);
-    }
     if run.together.protocol == ProtocolChoice::This(protocols::CLEAR) {
         check_preprocessed(run)?;
         if run.outsourcing.is_stated() {

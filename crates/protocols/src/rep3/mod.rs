@@ -12,8 +12,8 @@
 //! Cost: each party sends one bit for an AND and one element for a product, or for a sum of products
 //! ([`phineus_bytecode::Op::MatMul`]); an input costs its owner one element, an output one element for
 //! each learner. Ring elements become bits with one bit for each bit and an addition, bits become ring
-//! elements with `w (w - 1) / 2` bits and one element. There is no preprocessing. Exact totals are in
-//! [`Rep3Costs`].
+//! elements with about `w (w - 1) / 2` masked bits (each row of lanes is filled up to whole bytes) and one
+//! element. There is no preprocessing. Exact totals are in [`Rep3Costs`].
 //!
 //! Adversary: semi-honest, one of three parties, and any clients. Invariants: all parties run the same
 //! ordered program, so that two parties draw the same from the generator that they have in common.

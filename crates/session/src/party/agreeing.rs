@@ -92,6 +92,7 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
         protocol: protocol.name().to_owned(),
+        label: run.together.label.clone(),
         ot: takes_correlated.then(|| run.together.ot.name().to_owned()),
         ways: (run.together.variants.typed().into_iter())
             .map(|(name, value)| (name.to_owned(), value))
@@ -114,6 +115,18 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         rows: prepared.rows.clone(),
         nonce: agreement::nonce()?,
     })
+}
+
+/// Tells what a protocol does not protect against, if that is less than users expect.
+pub fn warn(protocol: Protocol, run: &Run, prepared: &Preparation<'_>, progress: &Progress) {
+    if let Some(warning) = protocol.warning().filter(|_| is_voice(run, prepared)) {
+        progress.warn(warning);
+    }
+}
+
+/// Whether this party tells what concerns all: one of a local run is enough.
+pub fn is_voice(run: &Run, prepared: &Preparation<'_>) -> bool {
+    !run.together.is_all_ours || prepared.party == 0
 }
 
 /// Agrees with the others on everything, and plans.
@@ -140,6 +153,9 @@ pub fn agree_and_plan(
     let traced = traced_for_all(prepared, &wishes)?;
     check_preprocessing(&traced, &run.preprocessing, run.making.is_some())?;
     let (protocol, variant) = chosen(run, prepared, &wishes, &traced, progress)?;
+    if run.together.protocol.stated().is_none() {
+        warn(protocol, run, prepared, progress);
+    }
     let program_hash = match &traced.description.plan {
         Some(plan) => plan.program_hash.clone(),
         None => traced.hash.to_string(),
@@ -195,9 +211,7 @@ pub fn agree_and_plan(
     }
     // Before the process is measured: the driver of a device is a part of it.
     let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
-    // One voice is enough for all parties of a local run.
-    let is_voice = !run.together.is_all_ours || prepared.party == 0;
-    let voice = is_voice.then_some(progress);
+    let voice = is_voice(run, prepared).then_some(progress);
     let slice_bytes = slicing::agreed(&wishes, protocol, &traced, (channels, voice))?;
     let planned =
         plan_for_process(run, (protocol, variant), prepared, traced, (&wishes, slice_bytes))?;
@@ -270,11 +284,7 @@ fn chosen(
         return Ok((protocol, *variant));
     }
     if let Some(plan) = &traced.description.plan {
-        let known = Protocol::from_name(&plan.protocol);
-        return known.map(|protocol| (protocol, variants[0])).ok_or_else(|| {
-            let message = format!("the plan is for a protocol '{}', unknown here", plan.protocol);
-            Failure::new(codes::PLAN_FOR_ANOTHER_PROTOCOL, message)
-        });
+        return Ok((of_plan(&plan.protocol, run.together.protocol)?, variants[0]));
     }
     let cast = &prepared.cast;
     let possible: Vec<Protocol> = run
@@ -299,11 +309,26 @@ fn chosen(
         }
     };
     let best = cheapest(&candidates)?;
-    // One voice is enough for all parties of a local run.
-    if !run.together.is_all_ours || prepared.party == 0 {
+    if is_voice(run, prepared) {
         progress.note(&format!("protocol: {}", reason(&candidates, best)));
     }
     Ok((best.protocol, best.variant))
+}
+
+/// The protocol that a plan names, if `choice` may come to it: who makes a plan does not choose what
+/// others assume.
+fn of_plan(name: &str, choice: ProtocolChoice) -> Result<Protocol, Failure> {
+    let protocol = Protocol::from_name(name).ok_or_else(|| {
+        let message = format!("the plan is for a protocol '{name}', unknown here");
+        Failure::new(codes::PLAN_FOR_ANOTHER_PROTOCOL, message)
+    })?;
+    if choice.candidates().contains(&protocol) {
+        return Ok(protocol);
+    }
+    let choice = choice.name();
+    let message = format!("the plan is for protocol '{name}', which '{choice}' never chooses");
+    Err(Failure::new(codes::PLAN_FOR_ANOTHER_PROTOCOL, message)
+        .remedy(format!("run it with --protocol {name}, if you accept what that protocol assumes")))
 }
 
 /// The least memory limit of all who compute.

@@ -22,7 +22,7 @@ use crate::memory_budget::check_limit;
 use crate::memory_pool::MemoryLimit;
 use crate::outputs::Destinations;
 use crate::ports::Files;
-use crate::protocol::{Protocol, Setting};
+use crate::protocol::{Adversary, Protocol, Setting};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, resolve, shape};
 use crate::scratch::scratch_of;
@@ -179,6 +179,11 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
 /// Refuses a number of parties that none of these protocols can have; those that cannot are left out
 /// when one is chosen.
 fn check_any(protocols: &[Protocol], cast: &Cast) -> Result<(), Failure> {
+    if protocols.iter().any(|protocol| protocol.adversary() == Adversary::Nobody) {
+        let message = "the clear protocol hides nothing from anybody: it has no parties";
+        return Err(Failure::usage(message)
+            .remedy("run it on one machine that has all inputs, with --local"));
+    }
     let check = |&protocol| check_parties(protocol, cast.computing, cast.members.len());
     let mut refusals = protocols.iter().map(check);
     let first = refusals.next().expect("each choice has a candidate");

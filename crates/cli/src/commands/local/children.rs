@@ -57,6 +57,7 @@ pub(super) fn child_command(
         command.arg("--simulate").arg(network_text(network));
     }
     command.arg("--protocol").arg(together.protocol.name());
+    command.arg("--label").arg(&together.label);
     command.arg("--ot").arg(together.ot.name());
     for (name, value) in together.variants.typed() {
         command.arg(name).arg(value);
