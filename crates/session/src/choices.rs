@@ -261,7 +261,7 @@ impl Choice for BroadcastChoice {
         match self {
             BroadcastChoice::Direct => "From each party to all others, in one round",
             BroadcastChoice::Star => {
-                "To one party, which sends the sum to all: two rounds, fewer bytes from three parties on"
+                "To one party for each part, which sends the sum to all: two rounds, fewer bytes from three parties on"
             }
             BroadcastChoice::Auto => {
                 "The one with the least predicted time on the network of --net"
