@@ -70,14 +70,14 @@ impl Registry {
         Registry { c: Some(c), ..self }
     }
 
-    /// Adds a program of the user's, which goes before a built-in one of the same name.
+    /// Adds a program of the user, which takes precedence over a built-in one of the same name.
     pub fn with(mut self, program: impl Program + 'static) -> Registry {
         self.programs.insert(self.own, Box::new(program));
         self.own += 1;
         self
     }
 
-    /// Adds programs that can be run by name and are not listed.
+    /// Adds programs that users can run by name but that are not listed.
     pub fn with_unlisted(mut self, programs: Vec<Box<dyn Program>>) -> Registry {
         self.unlisted.extend(programs);
         self
@@ -88,7 +88,7 @@ impl Registry {
         self.programs.iter().map(AsRef::as_ref)
     }
 
-    /// The user's program, if there is just one: what runs without a name.
+    /// The user's program, if there is exactly one; it runs if no name is stated.
     pub fn own(&self) -> Option<&dyn Program> {
         (self.own == 1).then(|| self.programs[0].as_ref())
     }
