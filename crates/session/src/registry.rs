@@ -18,9 +18,7 @@ pub struct Registry {
 }
 
 /// Functions on C programs. They are behind pointers, so that an executable without them is linked
-/// without LLVM, whose libraries take 48 MiB of a process from its start on. Behind pointers, so
-/// that an executable that does not do it is linked without LLVM, whose libraries take 48 MiB of a
-/// process from its start on.
+/// without LLVM, whose libraries take 48 MiB of a process from its start on.
 #[derive(Clone, Copy)]
 pub struct CLanguage {
     pub open: fn(&Path) -> Result<Box<dyn Program>, ProgramError>,
