@@ -105,7 +105,7 @@ impl Choice for OtExtension {
         match self {
             OtExtension::Softspoken => "SoftSpoken: 32 bits for each OT, assumes only AES",
             OtExtension::Silent => {
-                "Silent OT (Ferret): 0.41 to 2.6 bits for each OT, assumes learning parity with noise"
+                "Silent OT (Ferret): 0.8 to 2.6 bits for each OT, assumes learning parity with noise"
             }
         }
     }
