@@ -36,8 +36,7 @@ const _: () = assert!(BUFFER_BYTES / 4 <= COLUMNS_MAX, "no buffer holds more col
 
 /// Functions of the driver that are used. `cudarc` ends the program on a call of one that the
 /// library lacks, so they are looked up first: with a stub or a very old driver there is no device,
-/// which is not an error. `cudarc` ends the program over one that a library lacks, so they are
-/// looked for before: a stub or a very old driver is a device less and no fault.
+/// which is not an error.
 const FUNCTIONS: [&str; 35] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",

@@ -8,7 +8,7 @@ use crate::settings::Settings;
 
 /// Costs of the operations of a protocol.
 ///
-/// The planner knows no protocol; the protocol's crate implements this.
+/// The planner does not depend on protocols; the crate of a protocol implements this trait.
 pub trait CostModel {
     /// Predicted nanoseconds of computation for `instruction`.
     fn duration_ns(&mut self, instruction: &Instruction) -> u64;
@@ -16,8 +16,8 @@ pub trait CostModel {
     /// Adds `instruction` to the exact totals.
     fn count(&mut self, instruction: &Instruction, description: &Description);
 
-    /// Adds `instruction` to the exact totals and returns its predicted duration: both of the
-    /// above, for a model that finds them in one place.
+    /// Adds `instruction` to the exact totals and returns its predicted duration, for models that
+    /// compute both together.
     fn count_and_predict(&mut self, instruction: &Instruction, description: &Description) -> u64 {
         self.count(instruction, description);
         self.duration_ns(instruction)
@@ -60,7 +60,7 @@ pub trait BlockCosts: CostModel + Sized {
     /// Adds the end of a block.
     fn end_block(&mut self);
 
-    /// Adds all that another model has counted of a block, so many times; what happens once in a
-    /// run is in neither.
+    /// Adds the counts of another model for a block, `times` times. Costs that arise once in a run
+    /// are in neither.
     fn add_block(&mut self, block: &Self, times: u64);
 }

@@ -9,11 +9,10 @@ use crate::instruction::{Shape, Sharing};
 use crate::limits::{COPIES_MAX, ELEMENT_BYTES_MAX, UNIT_BYTES_MAX, VALUE_UNITS_MAX};
 use crate::limits::{VALUE_WIRES_MAX, WIDTH_MAX};
 
-/// How values lie in memory.
+/// Layout of values in memory.
 ///
-/// The planner counts memory in *units*. The protocol constructs the layout that its driver works
-/// with; planner, checker, verifier and engine ask it how many units a value takes, and know nothing
-/// else of the protocol's values.
+/// The planner counts memory in *units*. The protocol constructs the layout of its driver. Planner,
+/// checker, verifier and engine use it only to find the number of units of a value.
 ///
 /// In plans it is a text, such as
 /// `unit=16 domain=ring arithmetic=ring*1 boolean=rows*1 garbled=wires*3`.
@@ -83,7 +82,7 @@ pub enum ValueSize {
 }
 
 impl Default for Layout {
-    /// A byte for each wire, as the clear driver has it.
+    /// One byte for each wire, the layout of the clear driver.
     fn default() -> Layout {
         Layout::wires(1)
     }
@@ -102,7 +101,7 @@ impl Layout {
         }
     }
 
-    /// Units that a value of this shape takes; at most `u32::MAX`, which no page has.
+    /// Units of a value of this shape; at most `u32::MAX`, which exceeds every page.
     #[inline]
     pub const fn units(self, shape: Shape) -> u32 {
         self.size(shape.sharing).units(shape, self.unit_bytes)

@@ -35,10 +35,10 @@ impl Settings {
         serde_json::from_value(value).expect("settings are numbers and words by name")
     }
 
-    /// The settings as the protocol's type.
+    /// Converts the settings to the protocol's type.
     ///
     /// # Errors
-    /// A sentence if one is missing, unknown or out of its range.
+    /// A sentence if a setting is missing, unknown or out of its range.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, String> {
         let value = serde_json::to_value(self).expect("settings are plain data");
         serde_json::from_value(value).map_err(|error| format!("the plan's settings: {error}"))

@@ -5,16 +5,16 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A protocol, seen from the engine: it computes on wires that the engine stores.
 ///
-/// The engine calls one method per instruction, in the planned order. A driver keeps nothing
-/// that grows with the program.
+/// The engine calls one method per instruction, in the planned order. A driver stores nothing that
+/// grows with the program.
 pub trait Driver {
-    /// One wire as it lies in memory and in the swap file; plain bytes.
+    /// Form of one wire in memory and in the swap file; plain bytes.
     type Wire: Copy + Default + FromBytes + IntoBytes + Immutable;
 
-    /// Why the protocol fails.
+    /// Error of the protocol.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Brings values in; `wires` receives them.
+    /// Brings values of an input port in; `wires` receives them.
     ///
     /// # Errors
     /// If the values are not available, or the peer fails.
@@ -24,7 +24,7 @@ pub trait Driver {
         wires: &mut [Self::Wire],
     ) -> Result<(), Self::Error>;
 
-    /// Gives values out; may do so later, at the latest in [`Driver::finish`].
+    /// Gives values to an output port. It may do so later, at the latest in [`Driver::finish`].
     ///
     /// # Errors
     /// If the values cannot be written, or the peer fails.
@@ -34,7 +34,7 @@ pub trait Driver {
         wires: &[Self::Wire],
     ) -> Result<(), Self::Error>;
 
-    /// Computes one instruction, or the part of it that its phase says: an issue has no results, a
+    /// Computes one instruction, or the part that its phase states: an issue has no results, a
     /// finish has no operands.
     ///
     /// # Errors
@@ -52,13 +52,14 @@ pub trait Driver {
     /// If a peer fails.
     ///
     /// # Panics
-    /// If the protocol has no rounds: only plans that were ordered for one that has contain any.
+    /// If the protocol has no rounds. Only plans for protocols with rounds contain this
+    /// instruction.
     fn round(&mut self) -> Result<(), Self::Error> {
         unreachable!("a plan for a protocol without rounds has none")
     }
 
-    /// Completes a block of a program of several: what it opened is known, and proven right where
-    /// the protocol proves it.
+    /// Completes a block of a program of several blocks: afterwards its opened values are known,
+    /// and checked if the protocol checks them.
     ///
     /// # Errors
     /// If the peer fails.
@@ -67,14 +68,14 @@ pub trait Driver {
     }
 
     /// Value of one lane that the last block opened as output port `port`. It is called once for
-    /// each step that opens, in the order of the steps. It is asked for once for each step that
-    /// opens, in the order of the steps.
+    /// each step that opens, in the order of the steps.
     ///
     /// # Errors
-    /// If it is not available, because who opens it has failed.
+    /// If the value is not available, because the party or thread that opens it has failed.
     ///
     /// # Panics
-    /// If this party does not learn it; and by default, of drivers that run programs of one block.
+    /// If this party does not learn it. The default implementation, for drivers that run programs
+    /// of one block, always panics.
     fn opened(&self, _port: u32) -> Result<Lane, Self::Error> {
         unreachable!("a program of one block opens nothing while it runs")
     }

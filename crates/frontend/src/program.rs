@@ -11,7 +11,7 @@ use crate::tracer::Tracer;
 
 /// A secure computation that can be traced for any arguments.
 pub trait Program: Send + Sync {
-    /// The name by which it is run.
+    /// Name by which users run it.
     fn name(&self) -> &str;
 
     /// Purpose of the program, in one sentence.
@@ -31,14 +31,14 @@ pub trait Program: Send + Sync {
         Ok(self.parties())
     }
 
-    /// Does the computation on names of secret values, which records it.
+    /// Records the computation by executing it on names of secret values.
     ///
     /// # Errors
     /// Only for bad arguments; mistakes in the use of values are collected by the tracer.
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError>;
 
-    /// Writes the traced program to `output` where another process traces it, in place of
-    /// [`Program::trace`]; `None` if it is traced here.
+    /// Writes the traced program to `output` if another process traces it, instead of
+    /// [`Program::trace`]; `None` if this process traces it.
     fn trace_apart(
         &self,
         _arguments: &Arguments,
@@ -47,7 +47,7 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// Lets go of what only tracing needs: nothing more will be asked for a while.
+    /// Releases resources that only tracing needs, because no call follows for a while.
     fn rest(&self) {}
 
     /// Computes the same in plain Rust, independently of the circuits; returns the outputs by port.
@@ -61,10 +61,10 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// Makes ready what [`Program::twin`] needs besides inputs.
+    /// Prepares everything that [`Program::twin`] needs besides inputs.
     ///
     /// # Errors
-    /// If there can be no plaintext reference: of C that is not plain C.
+    /// If there is no plaintext reference, because the file is not plain C.
     fn prepare_twin(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
         Ok(())
     }
@@ -74,7 +74,7 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// The columns whose values have bounds that their types do not say.
+    /// Columns whose values have narrower bounds than their types.
     ///
     /// # Errors
     /// If the arguments are wrong.
@@ -82,15 +82,15 @@ pub trait Program: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// One sentence about who learns what, where the program says more than its outputs do.
+    /// One sentence about who learns what, if the outputs alone do not show it.
     fn reveals(&self, _arguments: &Arguments) -> Option<String> {
         None
     }
 
-    /// Whether outputs are right where the plaintext reference gives `expected`: by default, if
-    /// they are equal.
+    /// Returns whether outputs are correct if the plaintext reference gives `expected`. By default
+    /// they must be equal.
     ///
-    /// A program whose result is not unique, such as an unstable sort, says more.
+    /// A program whose result is not unique, such as an unstable sort, overrides this.
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
         outputs.len() == expected.len()
             && outputs.iter().zip(expected).all(|(output, expected)| same_rows(output, expected))
@@ -172,7 +172,7 @@ pub struct ClosureProgram {
     generate: Option<Box<Generate>>,
 }
 
-/// Says what a program is called and who takes part, before it says what it does.
+/// Builder of a program: its name, parties and parameters, then its computation.
 pub struct ProgramBuilder {
     name: String,
     about: String,
@@ -209,7 +209,7 @@ impl ProgramBuilder {
         self
     }
 
-    /// Says what the program does.
+    /// Sets the computation.
     pub fn trace(
         self,
         trace: impl Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync + 'static,

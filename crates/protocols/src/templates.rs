@@ -12,8 +12,7 @@ type Key = (Op, u16, bool, u32, [u64; 4]);
 
 /// Circuits that were recorded in this process. A circuit is public and depends only on its key,
 /// and recording AES takes 3 ms. So planning, garbling, preprocessing and the run share one
-/// recording. A circuit is public and depends on its key alone, and recording AES takes 3 ms:
-/// planning, garbling, preprocessing and the run share what one recorded.
+/// recording.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
 type Recorded = HashMap<(Family, Key), Arc<Template>>;

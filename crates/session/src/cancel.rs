@@ -1,8 +1,8 @@
 //! [`Cancel`]: ends a session from another thread.
 //!
-//! A session that has met the others tells them that it ends and why, then fails; its calls on
-//! connections return at once. A session also ends itself when the process passes its memory limit
-//! ([`crate::memory_watch`]).
+//! A session that is connected tells the other parties that it ends and why, then fails; its calls
+//! on connections return at once. A session also ends itself when the process passes its memory
+//! limit ([`crate::memory_watch`]).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -19,9 +19,9 @@ const MEMORY_PAUSE: Duration = Duration::from_millis(30);
 
 /// Steps that end the session.
 enum Stage {
-    /// Nothing: no other party knows of it.
+    /// Nothing: the session is not connected yet.
     Alone,
-    /// It asks by itself, several times a second.
+    /// The session checks by itself, several times a second.
     Asking,
     /// The others must be told; after that its calls on connections fail.
     Met(Aborter),
@@ -70,8 +70,9 @@ impl Cancel {
         part
     }
 
-    /// Requests the end and does nothing else, so that a signal handler may call it. The session finds it
-    /// out by itself if it computes; another thread calls [`Cancel::cancel`] in case it waits.
+    /// Requests the end and does nothing else, so that a signal handler may call it. A computing
+    /// session notices it by itself; for a session that waits, another thread must call
+    /// [`Cancel::cancel`].
     pub fn request(&self) {
         self.0.is_requested.store(true, Ordering::Relaxed);
     }
@@ -96,7 +97,7 @@ impl Cancel {
         !matches!(*self.stage(), Stage::Alone)
     }
 
-    /// Why the session ends, once that is requested.
+    /// The reason of the end, once it is requested.
     pub fn reason(&self) -> Failure {
         self.0.memory.passed().unwrap_or_else(Failure::interrupted)
     }
@@ -106,12 +107,13 @@ impl Cancel {
         if self.is_requested() { self.reason() } else { failure }
     }
 
-    /// From now on the session asks by itself whether it must end.
+    /// States that the session checks by itself, from now on, whether it must end.
     pub fn ask(&self) {
         *self.stage() = Stage::Asking;
     }
 
-    /// From now on the others are told; if the end was requested before, they are told now.
+    /// States that the session is connected: from now on the others are told of an end, at once if
+    /// it was requested before.
     pub(crate) fn met(&self, aborter: Aborter) {
         *self.stage() = Stage::Met(aborter);
         self.stops_session();
@@ -138,7 +140,7 @@ impl Cancel {
         true
     }
 
-    /// Watches the memory limit from now on, on a thread of its own.
+    /// Starts to watch the memory limit, on a thread of its own.
     ///
     /// # Errors
     /// If it has been passed already.
@@ -169,7 +171,7 @@ impl Cancel {
         }
     }
 
-    /// The session is over, and `self` may serve another one.
+    /// Ends the use for this session; `self` may serve another one.
     ///
     /// # Errors
     /// If it is being ended because it passed its memory limit.
@@ -179,7 +181,7 @@ impl Cancel {
         Ok(())
     }
 
-    /// The session has failed: its share of memory goes back, although `self` may live on.
+    /// Returns the session's share of memory after a failure, although `self` may live on.
     pub(crate) fn give_back_memory(&self) {
         self.0.memory.give_back();
     }

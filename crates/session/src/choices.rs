@@ -105,7 +105,7 @@ impl Choice for OtExtension {
         match self {
             OtExtension::Softspoken => "SoftSpoken: 32 bits for each OT, assumes only AES",
             OtExtension::Silent => {
-                "Silent OT (Ferret): 0.41 to 2.6 bits for each OT, assumes learning parity with noise"
+                "Silent OT (Ferret): 0.8 to 2.6 bits for each OT, assumes learning parity with noise"
             }
         }
     }
@@ -261,7 +261,7 @@ impl Choice for BroadcastChoice {
         match self {
             BroadcastChoice::Direct => "From each party to all others, in one round",
             BroadcastChoice::Star => {
-                "To one party, which sends the sum to all: two rounds, fewer bytes from three parties on"
+                "To one party for each part, which sends the sum to all: two rounds, fewer bytes from three parties on"
             }
             BroadcastChoice::Auto => {
                 "The one with the least predicted time on the network of --net"

@@ -9,29 +9,30 @@ use phineus_tables::{Content, Error, TableSource, open};
 /// A table for an input of the program.
 #[derive(Clone, Debug)]
 pub struct InputTable {
-    /// The name of the input, or of the party whose only input it is. If not stated, the first input
+    /// The name of the input, or of the party whose only input it is; `None` for the first input
     /// without a table.
     pub input: Option<String>,
-    /// Where its rows come from.
+    /// Source of its rows.
     pub from: TableFrom,
 }
 
-/// Where the rows of an input come from.
+/// Source of the rows of an input.
 #[derive(Clone)]
 pub enum TableFrom {
     /// A file of any format that is read; `-` is stdin.
     File(String),
-    /// The caller. Types come from the program, as for files: a source gives each cell as it has it.
+    /// A source of the caller. Types come from the program, as for files: a source gives each cell
+    /// as it has it.
     Source(Arc<dyn TableSource>),
 }
 
 impl InputTable {
-    /// A file for the input `name`.
+    /// Takes a file for the input `name`.
     pub fn file(name: impl Into<String>, file: impl Into<String>) -> InputTable {
         InputTable { input: Some(name.into()), from: TableFrom::File(file.into()) }
     }
 
-    /// A table of the caller's for the input `name`.
+    /// Takes the caller's table for the input `name`.
     pub fn source(name: impl Into<String>, source: impl TableSource + 'static) -> InputTable {
         InputTable { input: Some(name.into()), from: TableFrom::Source(Arc::new(source)) }
     }
@@ -52,7 +53,7 @@ impl TableFrom {
         }
     }
 
-    /// Returns whether it can be read once only.
+    /// Returns whether it is stdin, which can be read only once.
     pub fn is_stdin(&self) -> bool {
         self.file() == Some("-")
     }

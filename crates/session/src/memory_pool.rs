@@ -1,13 +1,14 @@
-//! [`MemoryPool`]: one memory limit for all sessions of a process, some of which run at the same time.
+//! [`MemoryPool`]: one memory limit for all sessions of a process, also for concurrent ones.
 //!
-//! A session takes a [`Reservation`], or is refused, or waits. It plans within its share, so that all
-//! shares and what the process takes by itself stay within the total. A session's limit is the one that
-//! `phineus explain` states and that a process of its own would need: code and heap of a process
-//! ([`PROCESS_BYTES`]) are in it, but they exist once, so a session takes only the rest from the pool.
+//! A session gets a [`Reservation`], is refused, or waits. It plans within its share, so that all
+//! shares, and the memory of the process itself, stay within the total. A session's limit is the
+//! one that `phineus explain` states and that a process of its own would need: code and heap of a
+//! process ([`PROCESS_BYTES`]) are in it, but they exist once, so a session takes only the rest
+//! from the pool.
 //!
-//! The system counts the memory of a process and not of a session. If the total is passed all the
-//! same, the session ends that began to compute last; the others go on, and memory is looked at again
-//! when it has ended.
+//! The system counts the memory of a process, not of a session. If the total is exceeded all the
+//! same, the session that began to compute last ends and the others continue. When it has ended,
+//! the memory is checked again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -21,17 +22,17 @@ use crate::failure::{Failure, codes};
 use crate::heap;
 use crate::process_memory::{PROCESS_BYTES, default_limit};
 
-/// How often a session that waits for memory asks whether it was cancelled.
+/// Interval at which a session that waits for memory checks whether it was cancelled.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
-/// How much memory a session may take.
+/// Memory limit of a session.
 #[derive(Clone, Debug, Default)]
 pub enum MemoryLimit {
     /// [`default_limit`], for the whole process.
     #[default]
     Default,
-    /// The most bytes that the whole process may ever have resident, its code included. The process
-    /// runs one session at a time.
+    /// Limit on the resident bytes of the whole process, including its code. The process runs one
+    /// session at a time.
     Process(u64),
     /// A share of the limit of a process that runs several sessions.
     Reserved(Reservation),
@@ -48,7 +49,7 @@ impl MemoryLimit {
     }
 }
 
-/// Memory that the sessions of a process share. Clones are the same pool.
+/// Memory that the sessions of a process share. Clones share the same pool.
 #[derive(Clone)]
 pub struct MemoryPool(Arc<Pool>);
 
@@ -61,7 +62,7 @@ struct Pool {
 
 #[derive(Default)]
 struct State {
-    /// Taken from the pool, by share.
+    /// Bytes taken from the pool, by share.
     taken: BTreeMap<u64, u64>,
     next: u64,
     /// Sessions that wait for memory, in the order in which they get it.
@@ -85,8 +86,8 @@ impl State {
     }
 }
 
-/// A share of a [`MemoryPool`], for one session at a time. Clones are the same share; it goes back to the
-/// pool when the last of them is dropped.
+/// A share of a [`MemoryPool`], for one session at a time. Clones hold the same share; it returns
+/// to the pool when the last of them is dropped.
 #[derive(Clone)]
 pub struct Reservation(Arc<Share>);
 
@@ -100,10 +101,10 @@ struct Share {
 }
 
 impl MemoryPool {
-    /// A pool of `total_bytes`, the most that the process may have resident, of which `own_bytes` are
-    /// for what the process does besides sessions: its code, its heap and its data at their most. The
-    /// code of sessions is in `own_bytes`; [`PROCESS_BYTES`] is enough for a process that does little
-    /// else.
+    /// Makes a pool. `total_bytes` is the limit on the resident memory of the process. `own_bytes`
+    /// is the most that the process takes without sessions: its code, its heap and its data. The
+    /// code of sessions is in `own_bytes`; [`PROCESS_BYTES`] is enough for a process that does
+    /// little else.
     ///
     /// # Errors
     /// Exit class 6 if nothing is left for sessions.
@@ -154,8 +155,8 @@ impl MemoryPool {
     /// get their shares in the order in which they came.
     ///
     /// # Errors
-    /// Exit class 6 if the whole pool is too small; or `is_cancelled`, which is asked several times a
-    /// second, ends the wait.
+    /// Exit class 6 if the whole pool is too small. The wait also ends if `is_cancelled`, which is
+    /// called several times a second, returns true.
     pub fn reserve_when_free(
         &self,
         limit_bytes: u64,
@@ -224,7 +225,7 @@ impl Reservation {
         (0..parts).map(part).collect()
     }
 
-    /// From now on the session computes.
+    /// Marks the session as computing.
     ///
     /// # Errors
     /// If another session computes with this share, or the process has passed the total already.
@@ -241,20 +242,20 @@ impl Reservation {
         Ok(())
     }
 
-    /// Its session computes no more.
+    /// Marks the session as not computing.
     pub(crate) fn end(&self) {
         self.0.end();
     }
 
-    /// Looks at the memory of the process; returns how much is resident if this is the session that has
-    /// to end.
+    /// Checks the memory of the process; returns the resident bytes if this is the session that
+    /// must end.
     pub(crate) fn look(&self) -> Option<u64> {
         let (resident, peak) =
             (phineus_engine::resident_bytes(), phineus_engine::peak_resident_bytes());
         self.0.pool.look(self.0.number, (resident.unwrap_or(0), peak.unwrap_or(0)))
     }
 
-    /// Why a session ends when so much is resident.
+    /// The failure of a session that ends because of this resident memory.
     pub(crate) fn failure(&self, resident_bytes: u64) -> Failure {
         let [resident, total] = [resident_bytes, self.0.pool.total_bytes].map(quantity::bytes);
         let message = format!(

@@ -8,17 +8,17 @@ use phineus_tables::TableSink;
 
 use crate::inputs::split_name;
 
-/// Where a result of the program goes.
+/// Destination of a result.
 #[derive(Clone, Debug)]
 pub struct OutputTable {
-    /// The name of the output. If not stated, all outputs: one takes the file or sink itself, several
-    /// take files beside it with their names in them.
+    /// The name of the output; `None` for all outputs. A single output takes the file or sink
+    /// itself; several take files beside it, with the names of the outputs in their names.
     pub output: Option<String>,
-    /// Where its rows go.
+    /// Destination of its rows.
     pub to: TableTo,
 }
 
-/// Where the rows of a result go.
+/// Destination of the rows of a result.
 #[derive(Clone)]
 pub enum TableTo {
     /// A file, in the format of its name.

@@ -45,11 +45,11 @@ pub use preparation::{check_ot, check_preprocessed, open_key};
 pub struct Finished {
     /// The program as it was run.
     pub description: Description,
-    /// By output port; none where others learn it.
+    /// Results by output port; `None` if only others learn it.
     pub outputs: Vec<Option<Table>>,
     /// This party's inputs.
     pub files: Files,
-    /// Where outputs went besides.
+    /// Destinations of the outputs, besides `outputs`.
     pub destinations: Destinations,
     /// Predicted and measured figures.
     pub report: RunReport,
@@ -70,7 +70,7 @@ impl Finished {
     }
 }
 
-/// Figures of what a party made and stored for a later run.
+/// Figures of the correlated randomness that a party made and stored for a later run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoredReport {
     pub party: String,
@@ -85,17 +85,17 @@ pub struct StoredReport {
     pub preprocessing: PhaseFigures,
 }
 
-/// A party that has met the others, and what they agreed on.
+/// A party that is connected to the others, and the result of their agreement.
 struct Joined<'a> {
     prepared: Preparation<'a>,
     mesh: Mesh,
     agreed: Agreed,
 }
 
-/// Runs this party from beginning to end; its results go to the files and sinks of `run`, too.
+/// Runs this party from beginning to end. Its results also go to the files and sinks of `run`.
 ///
 /// # Errors
-/// Whatever ends the run, with a sentence on what the parties had learned by then.
+/// The failure that ended the run; it states what the parties had learned by then.
 pub fn run(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {
     let computed = compute(registry, run, progress);
     progress.cancel().give_back_memory();
@@ -164,12 +164,12 @@ fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
     Ok(finished)
 }
 
-/// Ends the watch over a run whose outputs are there.
+/// Ends the memory watch of a run that has all outputs.
 fn over(progress: &Progress) -> Result<(), Failure> {
     progress.cancel().release().map_err(|failure| failure.revealed(ALL_REVEALED))
 }
 
-/// Makes this party's part of what a run will need, together with the others.
+/// Makes this party's part of the correlated randomness of a later run, together with the others.
 pub fn preprocess(
     registry: &Registry,
     run: &Run,
@@ -264,8 +264,8 @@ fn store(
     Ok(stored)
 }
 
-/// The longest time from question to answer, of those to each peer the shortest: the others waited
-/// for a processor.
+/// The longest round trip to any peer, taking the shortest one measured for each: longer ones
+/// waited for a processor.
 fn round_trip(mesh: &Mesh) -> Duration {
     let peers = 0..mesh.iter().map(Vec::len).max().unwrap_or(0);
     let of = |peer: usize| {
@@ -275,7 +275,7 @@ fn round_trip(mesh: &Mesh) -> Duration {
     peers.filter_map(of).max().unwrap_or(Duration::ZERO)
 }
 
-/// Meets the other parties and agrees with them on everything.
+/// Connects to the other parties and agrees with them on everything.
 fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Joined<'a>, Failure> {
     let prepared = prepare(registry, run)?;
     // The parent of a local run names its parties as the program does.

@@ -16,8 +16,7 @@ use crate::leftovers;
 const PREFIX: &str = "phineus-";
 const LOCK: &str = ".phineus-private";
 
-/// Content of that file. A directory without it was made by somebody else, and is not removed. A
-/// directory without it was made by somebody else, and is left alone.
+/// Content of that file. A directory without it was made by somebody else, and is not removed.
 const MARK: &[u8] = b"The private directory of a local run of Phineus, removed when it ends.\n";
 
 /// A directory that only this user can read.

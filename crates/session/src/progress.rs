@@ -1,4 +1,5 @@
-//! [`Progress`]: the line between a session and its caller: events go out, cancellation comes in.
+//! [`Progress`]: connects a session to its caller. Events go to the caller, cancellation comes from
+//! it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,10 +14,10 @@ use crate::cancel::Cancel;
 /// Interval of the samples that estimate how long a computation waits for its peers.
 const SAMPLE_PAUSE: Duration = Duration::from_millis(20);
 
-/// Waiting for a peer is told from here on.
+/// Shortest wait for a peer that is reported.
 const WAITING_SHOWN: Duration = Duration::from_secs(2);
 
-/// Something that happened in a session.
+/// An event of a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
@@ -25,7 +26,7 @@ pub enum Event {
         /// Its name, as in `planning`.
         text: String,
     },
-    /// Something that the user should know, also later.
+    /// A note for the user, of lasting interest.
     Note {
         /// One sentence.
         text: String,
@@ -35,18 +36,18 @@ pub enum Event {
         /// One sentence.
         text: String,
     },
-    /// Some parties are not connected yet; told about once a second.
+    /// Some parties are not connected yet; sent about once a second.
     Waiting {
         /// Their names.
         parties: Vec<String>,
         /// Seconds since the session began to wait.
         seconds: u64,
     },
-    /// How far the computation is.
+    /// Progress of the computation.
     Running(Snapshot),
 }
 
-/// How far a computation is.
+/// Progress of a computation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Instructions that were run.
@@ -61,29 +62,29 @@ pub struct Snapshot {
     pub memory_bytes: u64,
     /// The memory limit of the session.
     pub limit_bytes: u64,
-    /// A peer that the computation is waiting for, and for how many seconds.
+    /// The peer that the computation is waiting for, and the seconds so far.
     pub waiting_for: Option<(String, u64)>,
 }
 
-/// Hears the events of a session, on whatever thread they happen.
+/// Receives the events of a session, on the thread on which each happens.
 pub trait Listener: Send + Sync {
-    /// Takes one event. Must not block: the session waits.
+    /// Receives one event. It must not block, because the session waits for it.
     fn hear(&self, event: Event);
 
-    /// How often [`Event::Running`] is wanted.
+    /// Interval between two [`Event::Running`].
     fn pause(&self) -> Duration {
         Duration::from_millis(200)
     }
 }
 
-/// Any function hears events.
+/// Any function can be a listener.
 impl<F: Fn(Event) + Send + Sync> Listener for F {
     fn hear(&self, event: Event) {
         self(event);
     }
 }
 
-/// The line between a session and its caller. Clones are the same line.
+/// Connects a session to its caller. Clones share the same connection.
 #[derive(Clone)]
 pub struct Progress {
     listener: Arc<dyn Listener>,
@@ -96,7 +97,7 @@ impl Progress {
         Progress { listener: Arc::new(listener), cancel }
     }
 
-    /// Nobody hears, and nobody cancels.
+    /// Without a listener and without cancellation.
     pub fn unheard() -> Progress {
         Progress::new(|_| (), Cancel::new())
     }
@@ -106,17 +107,17 @@ impl Progress {
         &self.cancel
     }
 
-    /// The line of one of several parties that run in this process: the same listener hears it.
+    /// The `Progress` of one of several parties that run in this process, with the same listener.
     pub(crate) fn of_part(&self) -> Progress {
         Progress { listener: self.listener.clone(), cancel: self.cancel.part() }
     }
 
-    /// Tells that a stage begins.
+    /// Sends the event that a stage begins.
     pub fn stage(&self, text: &str) {
         self.listener.hear(Event::Stage { text: text.to_owned() });
     }
 
-    /// Tells the user something.
+    /// Sends a note for the user.
     pub fn note(&self, text: &str) {
         self.listener.hear(Event::Note { text: text.to_owned() });
     }
@@ -126,7 +127,7 @@ impl Progress {
         self.listener.hear(Event::Warning { text: text.to_owned() });
     }
 
-    /// Tells that parties are not there yet.
+    /// Sends the names of the parties that are not connected yet.
     pub(crate) fn waiting(&self, parties: &[&str], elapsed: Duration) {
         let parties = parties.iter().map(|&party| party.to_owned()).collect();
         self.listener.hear(Event::Waiting { parties, seconds: elapsed.as_secs() });
@@ -173,7 +174,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Notes that `done` instructions are done; returns whether to go on.
+    /// Records that `done` instructions are done; returns whether the run continues.
     pub(crate) fn advance(&self, done: u64) -> bool {
         self.shared.done.store(done, Ordering::Relaxed);
         !self.cancel.stops_session()

@@ -1,5 +1,5 @@
-//! A protocol as one value: [`Definition`] says everything that the rest of the session must know of a
-//! protocol, and [`list`] names all of them. Nothing else in the session knows one protocol from another.
+//! A protocol as one value: the session learns about a protocol only from its [`Definition`], and
+//! [`list`] names all protocols. No other code in the session distinguishes protocols.
 //!
 //! To add a protocol, write a driver in `phineus-protocols`, a definition of it in this folder, and one
 //! line in [`list`].
@@ -41,19 +41,19 @@ pub use choice::ProtocolChoice;
 pub use clear::run_clear;
 pub use on_shares::{aheads, metered};
 
-/// Streams that any protocol takes.
+/// Maximum number of streams of a protocol.
 pub const STREAMS_MAX: u16 = 3;
 
-/// Whom a protocol protects against.
+/// Adversary that a protocol protects against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adversary {
-    /// Nobody: one process sees everything.
+    /// None: one process sees everything.
     Nobody,
-    /// Parties that follow the protocol, any number of them together.
+    /// Semi-honest parties, any number of which may collude.
     SemiHonest,
-    /// Parties that follow the protocol, none of them together with another.
+    /// Semi-honest parties, no two of which collude.
     SemiHonestApart,
-    /// Parties that deviate in any way, any number of them together.
+    /// Malicious parties, any number of which may collude.
     Malicious,
     /// As `Malicious`, but a wrong message passes a check with a probability that is not
     /// negligible.
@@ -63,7 +63,7 @@ pub enum Adversary {
 /// Representation of a program that planning makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Representation {
-    /// They stay as they are.
+    /// Instructions stay unchanged.
     AsWritten,
     /// Each value gets a sharing, and instructions are ordered into rounds.
     Sharings(Assignment),
@@ -76,9 +76,9 @@ pub enum Representation {
 pub enum Setting {
     /// The OT extension of the correlated randomness.
     Ot,
-    /// How garbled values become additive.
+    /// Conversion of garbled values to additive shares.
     YaoToArithmetic,
-    /// How opened values go to all parties.
+    /// Sending of openings.
     Broadcast,
     /// Masks of narrow comparisons.
     NarrowMasks,
@@ -117,12 +117,12 @@ pub struct CostTerms {
     pub scale: BatchScale,
     /// Variants of protocols on shares.
     pub variant: Variant,
-    /// The masks that authenticated integers of few bits hide behind.
+    /// Masks for openings of authenticated integers of few bits.
     pub masks: Masks,
 }
 
 impl CostTerms {
-    /// Those that a plan states, for so many computing parties.
+    /// Parameters that a plan states, for this number of computing parties.
     pub fn stated(plan: &PlanDescription, parties: usize) -> CostTerms {
         CostTerms {
             parties,
@@ -149,9 +149,9 @@ pub type Totals = BTreeMap<String, u64>;
 /// The correlated randomness of a plan, as far as memory depends on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Making {
-    /// Authenticated randomness in all, as so many triples.
+    /// Amount of authenticated randomness, as a number of triples.
     pub triples: u64,
-    /// The largest piece of it that is made as a whole, as so many triples.
+    /// The largest part of it that is made as a whole, as a number of triples.
     pub largest: u64,
     /// Bytes of correlated randomness that wait for use.
     pub ready_bytes: u64,
@@ -180,9 +180,9 @@ pub struct DriverTerms {
 pub struct Start<'a> {
     /// Channels to all others, by stream and party.
     pub mesh: Mesh,
-    /// The name of the session, which is never used again.
+    /// Identifier of the session, which is never used again.
     pub session: &'a SessionId,
-    /// Where products of matrices are computed.
+    /// Device or processor for products of matrices.
     pub accelerator: Accelerator,
 }
 
@@ -229,7 +229,7 @@ pub trait Definition: Sync {
     /// One line for a help page.
     fn meaning(&self) -> &'static str;
 
-    /// Whom it protects against.
+    /// Adversary that it protects against.
     fn adversary(&self) -> Adversary;
 
     /// Description of the adversary, with the probability that a wrong message passes a check.
@@ -241,7 +241,7 @@ pub trait Definition: Sync {
     /// Returns whether `auto` may choose it.
     fn is_automatic(&self) -> bool;
 
-    /// How many parties can compute.
+    /// Possible numbers of computing parties.
     fn parties(&self) -> RangeInclusive<usize>;
 
     /// Returns whether parties that do not compute can bring inputs and learn outputs.
@@ -253,17 +253,17 @@ pub trait Definition: Sync {
     /// The options that it takes.
     fn settings(&self) -> &'static [Setting];
 
-    /// How values of so many computing parties lie in memory.
+    /// Layout of values among this number of computing parties.
     fn layout(&self, parties: usize) -> Layout;
 
-    /// Units of a page: any value fits.
+    /// Units of a page, which holds any value.
     fn page_units(&self, parties: usize) -> u64;
 
     /// Returns whether a plan states all totals that every plan of this protocol has.
     fn is_complete(&self, plan: &PlanDescription) -> bool;
 
-    /// Streams between each two parties: the first for the online phase, a second one for correlated
-    /// randomness, a third one for garbling.
+    /// Number of streams between each pair of parties: the first is for the online phase, the
+    /// second for correlated randomness, the third for garbling.
     fn streams(&self) -> u16;
 
     /// Returns whether correlated randomness is made before or beside the online phase, so that it can
@@ -298,7 +298,8 @@ pub trait Definition: Sync {
     /// Amounts of preprocessing in words; AND gates are counted elsewhere.
     fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)>;
 
-    /// Rounds until there is a batch of each kind of correlated randomness, and their share of all of it.
+    /// Rounds until there is a batch of each kind of correlated randomness, and the fraction of all
+    /// correlated randomness that these batches are.
     fn first_batches(&self, plan: &PlanDescription) -> (f64, f64);
 
     /// Memory of the driver, except for scratch wires and instructions in flight.
@@ -310,7 +311,7 @@ pub trait Definition: Sync {
     /// Runs a plan as one of the parties.
     ///
     /// # Errors
-    /// Whatever ends the run, with what had been revealed.
+    /// The failure that ended the run, with what had been revealed.
     fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure>;
 
     /// A client at the beginning of a run.
@@ -325,7 +326,7 @@ pub trait Definition: Sync {
 pub struct Protocol(&'static dyn Definition);
 
 impl Protocol {
-    /// How values get their sharings, if parties compute on shares without authentication.
+    /// Assignment of sharings to values, if parties compute on shares without authentication.
     pub fn assignment(self) -> Option<Assignment> {
         match self.representation() {
             Representation::Sharings(assignment) => Some(assignment),
@@ -346,8 +347,8 @@ impl Protocol {
         self.representation() != Representation::AsWritten
     }
 
-    /// Where plans have inputs and outputs: near their values, but where ordering has put them into
-    /// rounds.
+    /// Position of inputs and outputs in plans: near their values, unless ordering has put them
+    /// into rounds.
     pub fn port_order(self) -> PortOrder {
         match self.has_rounds() {
             true => PortOrder::Given,

@@ -18,9 +18,7 @@ pub struct Registry {
 }
 
 /// Functions on C programs. They are behind pointers, so that an executable without them is linked
-/// without LLVM, whose libraries take 48 MiB of a process from its start on. Behind pointers, so
-/// that an executable that does not do it is linked without LLVM, whose libraries take 48 MiB of a
-/// process from its start on.
+/// without LLVM, whose libraries take 48 MiB of a process from its start on.
 #[derive(Clone, Copy)]
 pub struct CLanguage {
     pub open: fn(&Path) -> Result<Box<dyn Program>, ProgramError>,
@@ -70,14 +68,14 @@ impl Registry {
         Registry { c: Some(c), ..self }
     }
 
-    /// Adds a program of the user's, which goes before a built-in one of the same name.
+    /// Adds a program of the user, which takes precedence over a built-in one of the same name.
     pub fn with(mut self, program: impl Program + 'static) -> Registry {
         self.programs.insert(self.own, Box::new(program));
         self.own += 1;
         self
     }
 
-    /// Adds programs that can be run by name and are not listed.
+    /// Adds programs that users can run by name but that are not listed.
     pub fn with_unlisted(mut self, programs: Vec<Box<dyn Program>>) -> Registry {
         self.unlisted.extend(programs);
         self
@@ -88,7 +86,7 @@ impl Registry {
         self.programs.iter().map(AsRef::as_ref)
     }
 
-    /// The user's program, if there is just one: what runs without a name.
+    /// The user's program, if there is exactly one; it runs if no name is stated.
     pub fn own(&self) -> Option<&dyn Program> {
         (self.own == 1).then(|| self.programs[0].as_ref())
     }

@@ -23,7 +23,7 @@ use crate::settings::Preprocessed;
 use crate::statistics::Phases;
 use crate::traced::without_openings;
 
-/// How a run is called whose correlated randomness was made before.
+/// Name of a run whose correlated randomness was made before.
 pub const STORED: &str = "stored";
 
 /// Figures that a plan states exactly, as predicted or as measured.
@@ -303,7 +303,7 @@ impl RunReport {
         }
     }
 
-    /// The failure that a deviation or a broken promise is, if there is one.
+    /// Returns an error if measured figures deviate from the plan or the memory limit was exceeded.
     pub fn verdict(&self) -> Result<(), Failure> {
         let mut faults = self.deviations.clone();
         if let Some(peak) = self.memory_bytes.measured_peak
@@ -372,7 +372,7 @@ impl RunReport {
 }
 
 impl RunReport {
-    /// Phase by phase, for those who want to know more; nothing if nothing was sent.
+    /// Figures of each phase; empty if nothing was sent.
     pub fn details(&self) -> Vec<String> {
         match self.measured.sent_bytes {
             Some(_) => self.phases.lines(self.measured.oblivious_transfers),

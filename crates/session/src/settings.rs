@@ -15,7 +15,7 @@ pub use crate::memory_pool::{MemoryLimit, MemoryPool, Reservation};
 pub use crate::output_table::{OutputTable, TableTo};
 pub use crate::protocol::{Protocol, ProtocolChoice, list as protocols};
 
-/// The program, and its public parameters.
+/// The program and its public parameters.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramChoice {
     /// The name of a program of the registry, or a file: C (.c), text (.phi), a Bristol circuit
@@ -25,7 +25,7 @@ pub struct ProgramChoice {
     pub parameters: Vec<(String, String)>,
 }
 
-/// Numbers of rows, where the tables themselves are not needed.
+/// Numbers of rows, for sessions that read no values.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
     /// Input and number of rows.
@@ -36,7 +36,7 @@ pub struct Sizes {
     pub reading: Reading,
 }
 
-/// Memory, and the place of pages that do not fit.
+/// The memory limit, and storage for pages that do not fit.
 #[derive(Clone, Debug, Default)]
 pub struct Resources {
     /// How much memory the session may take.
@@ -82,9 +82,9 @@ pub struct Cluster {
     pub file: PathBuf,
     /// The directory of this party's key and of the keys that it trusts.
     pub id_dir: PathBuf,
-    /// Connections without TLS: refused unless all parties are on this machine.
+    /// Whether connections are without TLS; refused unless all parties are on this machine.
     pub plain: bool,
-    /// The transport, if not the one of the file.
+    /// The transport; `None` takes that of the file.
     pub transport: Option<Transport>,
 }
 
@@ -110,13 +110,13 @@ pub struct Together {
     pub protocol: ProtocolChoice,
     /// Tells runs of the same parties apart: a party that states another label is refused.
     pub label: String,
-    /// The OT extension that triples are made with.
+    /// The OT extension that makes triples.
     pub ot: OtExtension,
     /// Variants of protocols on shares.
     pub variants: VariantChoices,
     /// The key of stored preprocessing; `stored.key` beside the party's own key if not stated.
     pub stored_key: Option<PathBuf>,
-    /// A slower network than there is.
+    /// A slower network to simulate.
     pub simulate: Option<NetworkModel>,
     /// How long to wait for the other parties, in seconds.
     pub timeout_s: u64,
@@ -142,14 +142,14 @@ impl Default for Together {
     }
 }
 
-/// Who computes for whom, by name.
+/// Computing parties and clients, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Outsourcing {
     /// The parties that compute; the program's parties if empty.
     pub computing: Vec<String>,
-    /// Who brings which input, `[INPUT=]NAME`.
+    /// Owners of inputs, as `[INPUT=]NAME`.
     pub inputs_from: Vec<String>,
-    /// Who learns which output, `[OUTPUT=]NAME`.
+    /// Receivers of outputs, as `[OUTPUT=]NAME`.
     pub outputs_to: Vec<String>,
 }
 
@@ -174,16 +174,16 @@ impl Outsourcing {
 /// How input files are read.
 #[derive(Clone, Default)]
 pub struct Reading {
-    /// Columns of other names than the program's, `[INPUT.]WANTED=FOUND`.
+    /// Columns that have other names in the file, as `[INPUT.]WANTED=FOUND`.
     pub columns: Vec<String>,
     /// Treatment of rows that repeat a key which must be unique.
     pub repeat_keys: RepeatKeys,
-    /// The key that texts are hashed with, where one process chooses it for all parties.
+    /// The key for hashing texts, if one process chooses it for all parties.
     pub text_key: Option<TextKey>,
 }
 
 impl std::fmt::Debug for Reading {
-    /// Leaves the key out.
+    /// Omits the key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Reading")
             .field("columns", &self.columns)
@@ -192,7 +192,7 @@ impl std::fmt::Debug for Reading {
     }
 }
 
-/// How often a basic block runs at most, unless stated otherwise: days of even the shortest loop.
+/// Default limit on the runs of a basic block: days of even the shortest loop.
 pub const ITERATIONS_MAX: u64 = 1_000_000_000;
 
 /// A run of one party.
@@ -202,13 +202,13 @@ pub struct Run {
     pub choice: ProgramChoice,
     /// The parties and the protocol.
     pub together: Together,
-    /// Who computes for whom.
+    /// Computing parties and clients.
     pub outsourcing: Outsourcing,
     /// This party's tables.
     pub inputs: Vec<InputTable>,
     /// How they are read.
     pub reading: Reading,
-    /// Where results go besides [`crate::party::Finished`].
+    /// Destinations of results besides [`crate::party::Finished`].
     pub outputs: Vec<OutputTable>,
     /// Memory and storage.
     pub resources: Resources,
@@ -218,11 +218,12 @@ pub struct Run {
     pub preprocessing: Preprocessed,
     /// Threads that compute on authenticated shares, besides those of the connections.
     pub threads: u8,
-    /// Memory for one round of openings on authenticated shares, in bytes; measured if not stated.
+    /// Bytes that one round of openings may take on authenticated shares; if `None`, chosen from
+    /// memory and network.
     pub slice_bytes: Option<u64>,
-    /// How often any basic block may run whose repetition is decided during the run.
+    /// Limit on the runs of any basic block that may run more than once.
     pub max_iterations: u64,
-    /// Set for [`crate::party::preprocess`].
+    /// The correlated randomness to make; only for [`crate::party::preprocess`].
     pub making: Option<Making>,
 }
 
@@ -269,7 +270,7 @@ pub struct Making {
     pub rows: Vec<(String, String)>,
 }
 
-/// The text of a network that [`NetworkModel::parse`] reads.
+/// Text of a network, as [`NetworkModel::parse`] reads it.
 pub fn network_text(network: &NetworkModel) -> String {
     let mut text = format!("rtt={}us", network.rtt.as_micros());
     if let Some(bits) = network.bandwidth_bits_per_second {

@@ -41,8 +41,7 @@ const SENDS_PER_WAIT: u64 = 16;
 const FREE_BYTES: u64 = 112 << 20;
 
 /// Limit on the bytes that the instructions in flight hold together. All parties must order alike,
-/// so where it depends on memory, it depends on the least limit of all parties. All parties order
-/// alike: where it depends on memory, it depends on the least limit of all.
+/// so where it depends on memory, it depends on the least limit of all parties.
 pub fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u64>) -> u64 {
     match protocol.field() {
         // Openings of whole matrices take fewer rounds the more of them are held.

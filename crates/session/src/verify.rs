@@ -25,7 +25,7 @@ use crate::settings::{Choice, Run, Variant};
 use crate::text_key;
 use crate::traced::{TracedFile, all_tables};
 
-/// Why plain C may say something else (docs/c.md, "What is accepted").
+/// Reason why plain C may give another answer (docs/c.md, "What is accepted").
 const WHERE_C_DIFFERS: &str = "\
     look first whether these inputs make the program do what C leaves undefined: an index out of \
     bounds at a place that `phineus check` notes, a division by 0, a shift by the width or more, a \
@@ -58,7 +58,7 @@ impl Reference {
 pub enum Verdict {
     Equal,
     Differs,
-    /// There was nothing to compare with: why.
+    /// There was nothing to compare with; the reason.
     Unknown(String),
 }
 
@@ -76,7 +76,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Whether the answer is right, where that is known.
+    /// Returns whether the answer is right; `None` if it could not be compared.
     pub fn is_equal(&self) -> Option<bool> {
         match self.verdict {
             Verdict::Equal => Some(true),
@@ -85,7 +85,7 @@ impl Verified {
         }
     }
 
-    /// Why it is not known.
+    /// The reason why the answer could not be compared.
     pub fn why_unknown(&self) -> Option<&str> {
         match &self.verdict {
             Verdict::Unknown(why) => Some(why),
@@ -93,7 +93,7 @@ impl Verified {
         }
     }
 
-    /// A failure unless the answer is right.
+    /// Returns an error unless the answer is right.
     pub fn check(&self) -> Result<(), Failure> {
         let name = self.reference.name();
         match (&self.verdict, self.reference) {
@@ -214,7 +214,7 @@ fn with_clear_driver(
     Ok(Verdict::of(is_equal))
 }
 
-/// Plans for computing in the clear; a plan that exists already serves as it is.
+/// Plans for computing in the clear; an existing plan is used unchanged.
 pub fn in_the_clear(
     traced: TracedFile,
     limit_bytes: u64,

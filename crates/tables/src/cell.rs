@@ -1,7 +1,7 @@
 //! [`Cell`]: one value of a table as its owner has it, and its conversion to the program's type.
 //!
-//! Invariant: a conversion is exact or refused. Fractions are the one exception: a decimal or a float
-//! becomes the nearest multiple of `2^-f`, as [`crate::decimal`] states.
+//! Invariant: a conversion is exact, or it is an error. Fractions are the one exception: a decimal
+//! or a float becomes the nearest multiple of `2^-f`, as [`crate::decimal`] states.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ pub enum Cell<'a> {
     Single(f32),
     /// A binary floating-point number of 64 bits.
     Double(f64),
-    /// Text: of a text format every cell is, also a number.
+    /// Text; in a text format every cell is text, also a number.
     Text(Cow<'a, str>),
     /// Bytes.
     Bytes(&'a [u8]),
@@ -77,7 +77,7 @@ impl Cell<'_> {
     /// The value of the cell in the type of `column`. Text is hashed under `text_key`.
     ///
     /// # Errors
-    /// States why the column cannot hold it.
+    /// The reason why the column cannot hold it.
     pub fn value(&self, column: &Column, text_key: &TextKey) -> Result<Lane, String> {
         let (element, encoding) = (column.element, column.encoding);
         let parsed = |text: &str| parse_text(text, element, encoding, text_key);
@@ -159,12 +159,13 @@ fn wanted(column: &Column) -> String {
     }
 }
 
-/// Up to here a float of 32 bits tells all whole numbers apart.
+/// Largest whole number up to which a float of 32 bits represents all of them.
 const SINGLE_MAX: f64 = (1u64 << 24) as f64;
-/// Up to here a float of 64 bits tells all whole numbers apart.
+/// Largest whole number up to which a float of 64 bits represents all of them.
 const DOUBLE_MAX: f64 = (1u64 << 53) as f64;
 
-/// The digits of a float that is a whole number: programs that have no missing integers make floats of them.
+/// The digits of a float that is a whole number: software without missing integers stores such
+/// columns as floats.
 fn whole_float(number: f64, text: &str, most: f64) -> Result<String, String> {
     if !number.is_finite() {
         return Err(format!("'{text}' is not a whole number: leave out rows without a value"));

@@ -60,7 +60,7 @@ macro_rules! from_values {
 
 from_values!(u64 => Unsigned, i64 => Signed, f64 => Floating, bool => Boolean, String => Text);
 
-/// A table in memory, as an owner brings it without a file.
+/// A table in memory, for owners without a file.
 #[derive(Clone, Default)]
 pub struct MemoryTable {
     name: String,
@@ -69,7 +69,7 @@ pub struct MemoryTable {
 }
 
 impl MemoryTable {
-    /// A table without columns; `name` stands for it in messages.
+    /// Makes a table without columns; `name` identifies it in messages.
     pub fn new(name: impl Into<String>) -> MemoryTable {
         MemoryTable { name: name.into(), ..MemoryTable::default() }
     }
@@ -87,7 +87,7 @@ impl MemoryTable {
 }
 
 impl fmt::Debug for MemoryTable {
-    /// Leaves the values out.
+    /// Omits the values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let MemoryTable { name, names, .. } = self;
         f.debug_struct("MemoryTable")

@@ -11,24 +11,24 @@ use crate::csv::write as csv;
 use crate::error::Error;
 use crate::npy;
 
-/// Takes a result row by row.
+/// Receives a result row by row.
 ///
 /// Implement this for a format or a database of your own.
 pub trait TableSink {
-    /// Begins, before the first row.
+    /// Receives the header, before the first row.
     ///
     /// # Errors
     /// If the form cannot hold these columns, or writing fails.
     fn begin(&mut self, head: &Head<'_>) -> Result<(), Error>;
 
-    /// Takes a row: the owner's fields as text, then a value for each column of the result; none where
-    /// the row has no result.
+    /// Receives a row: the owner's fields as text, then a value for each column of the result, or
+    /// `None` if the row has no result.
     ///
     /// # Errors
     /// If writing fails.
     fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error>;
 
-    /// Ends, after the last row.
+    /// Finishes, after the last row.
     ///
     /// # Errors
     /// If writing fails.
@@ -37,7 +37,7 @@ pub trait TableSink {
 
 /// The columns of a result.
 pub struct Head<'a> {
-    /// Names of the owner's columns, beside whose rows the result stands.
+    /// Names of the owner's columns, if the result stands beside the owner's rows.
     pub own: &'a [String],
     /// The columns of the result.
     pub columns: &'a [Column],
@@ -82,7 +82,7 @@ impl Format {
         Format::ALL.iter().find(|(name, _)| *name == extension).map(|(_, format)| *format)
     }
 
-    /// The format of a file with this name: by its extension; CSV if that is none that is known.
+    /// The format of a file with this name, by its extension; CSV if the extension is not known.
     pub fn of(path: &Path) -> Format {
         let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
         let extension = if extension == "feather" { "arrow" } else { &extension };
@@ -114,7 +114,7 @@ impl Format {
     /// Checks that it can hold these columns.
     ///
     /// # Errors
-    /// Names the column that it cannot hold.
+    /// The column that the format cannot hold.
     pub fn check(self, columns: &[Column]) -> Result<(), String> {
         match self {
             Format::Csv => Ok(()),

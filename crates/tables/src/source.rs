@@ -6,17 +6,17 @@ use crate::error::{Error, Place};
 
 /// A table that an owner brings.
 ///
-/// It is read twice or more: once to count its rows, which the program's shape depends on, and once
-/// for its values, when the program has stated which columns of which type it wants. Types come from
-/// the program, never from the data: a source gives each cell as it is, and [`Cell::value`] converts
-/// it exactly or refuses it. A source holds a bounded part of its table in memory.
+/// It is read at least twice: once to count its rows, on which the program depends, and once for
+/// its values, when the program has stated the columns and types that it needs. Types come from the
+/// program, never from the data: a source gives each cell as it is, and [`Cell::value`] converts it
+/// exactly or refuses it. A source holds a bounded part of its table in memory.
 ///
 /// Implement this for a format or a database of your own; `Input::count` takes it.
 pub trait TableSource: Send + Sync {
-    /// The name in messages.
+    /// Name for messages.
     fn name(&self) -> String;
 
-    /// Checks what can be checked without knowing types, and counts the rows.
+    /// Checks the table as far as possible without types, and counts its rows.
     ///
     /// # Errors
     /// If it is no table of this form.
@@ -46,9 +46,9 @@ pub struct Survey {
 
 /// The columns of a table.
 pub enum Header<'a> {
-    /// They have names, which stand in this line of a text file.
+    /// Names of the columns, and the line of a text file in which they stand.
     Named(&'a [String], Option<u64>),
-    /// They have none, but numbers from 0 to this one, which is not among them.
+    /// The columns have no names; they are numbered from 0 to this number, exclusive.
     Numbered(u64),
 }
 
@@ -57,7 +57,7 @@ pub trait RowReader {
     /// The columns.
     fn header(&self) -> Header<'_>;
 
-    /// States, before the first row, the columns of which cells will be asked.
+    /// States, before the first row, the columns whose cells will be read.
     ///
     /// # Errors
     /// If cells of so many columns cannot be held.
@@ -73,16 +73,16 @@ pub trait RowReader {
         None
     }
 
-    /// Goes on to the next row; `false` at the end.
+    /// Advances to the next row; returns `false` at the end.
     ///
     /// # Errors
-    /// If it cannot be read; with its place, if that is known.
+    /// If the row cannot be read; the error has its place, if it is known.
     fn advance(&mut self) -> Result<bool, ReadFault>;
 
-    /// The row that [`RowReader::advance`] went to last.
+    /// Place of the current row.
     fn place(&self) -> Place;
 
-    /// A cell of that row, of a selected column.
+    /// A cell of the current row, in a selected column.
     fn cell(&self, column: usize) -> Cell<'_>;
 
     /// Ends reading; returns the hash of the content, if it has one.
@@ -92,7 +92,7 @@ pub trait RowReader {
     fn finish(self: Box<Self>) -> Result<Option<ContentHash>, String>;
 }
 
-/// Why a row cannot be read.
+/// Error of a row that cannot be read.
 pub struct ReadFault {
     /// The row.
     pub place: Option<Place>,

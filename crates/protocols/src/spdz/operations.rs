@@ -94,9 +94,7 @@ pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
 type Key = (Op, ElementType, u32, [u64; 4], bool);
 
 /// Scripts that were recorded in this process. A script is public and depends only on the modulus
-/// and its key, so planning, the run and preprocessing share one recording. A script is public and
-/// depends on the modulus and its key alone: planning, the run and the making of correlated
-/// randomness share what one of them recorded.
+/// and its key, so planning, the run and preprocessing share one recording.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
 type Recorded = HashMap<(Modulus, Key), Arc<Script>>;

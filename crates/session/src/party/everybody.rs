@@ -31,7 +31,7 @@ const STACK_BYTES: usize = 8 << 20;
 pub struct Answer {
     /// Result of each party, in the order of the program as it was run.
     pub parties: Vec<Finished>,
-    /// By output port, whoever learns it.
+    /// Results by output port, whichever party learns it.
     pub outputs: Vec<Option<Table>>,
     text_key: TextKey,
 }
@@ -64,7 +64,7 @@ impl Answer {
 /// together, in equal parts.
 ///
 /// # Errors
-/// The failure that was first; a failure that other parties have because of it is left out.
+/// The first failure; failures of other parties that follow from it are left out.
 pub fn run_all(registry: &Registry, run: &Run, progress: &Progress) -> Result<Answer, Failure> {
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
