@@ -2,7 +2,7 @@
 //!
 //! [`main`] is a match over commands; each is a module of `commands`. What they do stands in the crate
 //! `phineus-session`; here are options (`arguments`), printed text (`display`, `output`, `results`),
-//! and settings of the process (`heap`, `signals`).
+//! and settings of the process (`heap`, `signals`, `leftovers`).
 
 mod arguments;
 mod cancel;
@@ -11,6 +11,7 @@ mod display;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod heap;
+mod leftovers;
 mod output;
 mod results;
 mod signals;
@@ -24,8 +25,9 @@ pub use phineus_session::failure::{Exit, Failure, codes};
 pub use phineus_session::registry::Registry;
 
 use arguments::{Cli, Command};
+use leftovers::leftovers;
 use output::Console;
-use phineus_session::{c_reader, leftovers};
+use phineus_session::c_reader;
 use signals::Telling;
 
 /// The whole command line, for the programs of `registry`.
@@ -127,7 +129,7 @@ fn install_panic_hook() {
         if signals::tells_in_json() {
             let _ = output::print_document(Some(&failure));
         }
-        leftovers::remove();
+        leftovers().remove();
         // Another thread may wait for this one for ever, so the process ends here.
         std::process::exit(Exit::RunTime as i32);
     }));

@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use phineus_session::failure::Exit;
-use phineus_session::leftovers;
 use phineus_session::private_directory::is_private;
 
 use crate::cancel::cancel;
 use crate::display::{Display, say};
+use crate::leftovers::leftovers;
 use crate::output::print_document;
 
 /// Signals that asked to stop, so far.
@@ -149,7 +149,7 @@ fn is_orphan() -> bool {
 
 /// Ends the process at once, leaving nothing behind.
 fn end() -> ! {
-    leftovers::remove();
+    leftovers().remove();
     if is_orphan() {
         // Kept: another thread that comes here, too, must not end the process before it is gone.
         let directory = with(|state| state.of_parent.clone());

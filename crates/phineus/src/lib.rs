@@ -38,7 +38,7 @@ pub use phineus_session::party::{Answer, Finished, run, run_all};
 pub use phineus_session::progress::{Event, Listener, Progress, Snapshot};
 pub use phineus_session::report::RunReport;
 pub use phineus_session::settings::{
-    Cluster, Connections, InputTable, MemoryLimit, MemoryPool, OutputTable, Outsourcing,
+    Cluster, Connections, InputTable, Leftovers, MemoryLimit, MemoryPool, OutputTable, Outsourcing,
     Preprocessed, ProgramChoice, Protocol, ProtocolChoice, Reading, Reservation, Resources, Run,
     Together, protocols as protocol,
 };

@@ -62,23 +62,21 @@ pub fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
 
 /// Makes all that the plan demands, with the others, into a file that does not exist yet, with the key
 /// of the garbled tables beside it. Leaves nothing behind if it fails.
-pub fn store(
-    path: &Path,
-    key: &StoredKey,
+pub(crate) fn store(
+    file: &NewFile<'_>,
     planned: &PlannedFile,
     (parties, tables): (Stream, Option<&TableKey>),
     prg: Prg,
     session: &SessionId,
 ) -> Result<(StoredFigures, Stream), Failure> {
-    let file = NewFile { path, key };
     let Some(field) = field(planned) else {
-        return shares::store(&file, (planned, tables), parties, prg, session);
+        return shares::store(file, (planned, tables), parties, prg, session);
     };
     let planned = (planned, field);
     match field {
-        FieldName::F61 => authenticated::store::<F61>(&file, planned, parties, prg, session),
-        FieldName::F32 => authenticated::store::<F32>(&file, planned, parties, prg, session),
-        FieldName::F128 => authenticated::store::<F128>(&file, planned, parties, prg, session),
+        FieldName::F61 => authenticated::store::<F61>(file, planned, parties, prg, session),
+        FieldName::F32 => authenticated::store::<F32>(file, planned, parties, prg, session),
+        FieldName::F128 => authenticated::store::<F128>(file, planned, parties, prg, session),
     }
 }
 

@@ -123,7 +123,8 @@ pub fn compare(
     outputs: &[Option<Table>],
 ) -> Result<Verified, Failure> {
     let scratch = scratch_of(&run.resources)?;
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved =
+        resolve(registry, run.choice.program.as_deref(), &scratch, &run.resources.leftovers)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
     refuse_stdin(&assigned)?;
     let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;

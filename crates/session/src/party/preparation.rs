@@ -105,7 +105,8 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     if !together.is_all_ours {
         check_limit(limit_bytes)?;
     }
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved =
+        resolve(registry, run.choice.program.as_deref(), &scratch, &run.resources.leftovers)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = match &together.connections {
         Connections::Cluster(settings) => Some((settings, load(settings)?)),
@@ -133,7 +134,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     if run.making.is_none() {
         binding::check_headers(&description, &files)?;
     }
-    let destinations = Destinations::new(&run.outputs, &run.inputs, &description, Some(party))?;
+    let destinations = Destinations::new(run, &description, Some(party))?;
     let route = match (cluster, &together.connections) {
         (Some((settings, config)), _) => {
             let security = security(settings, &config, me).map_err(of_cluster)?;
