@@ -127,8 +127,8 @@ impl MemoryWatch {
             Watch::Off | Watch::Passed(_) | Watch::Ending(..) => 0,
             Watch::On { .. } => phineus_engine::peak_resident_bytes().unwrap_or(0),
             Watch::Shared(reservation) => {
-                if let Some(resident_bytes) = reservation.look() {
-                    let failure = Box::new(reservation.failure(resident_bytes));
+                if let Some(passed) = reservation.look() {
+                    let failure = Box::new(reservation.failure(passed));
                     *watch = Watch::Ending(failure, reservation.clone());
                 }
                 0
