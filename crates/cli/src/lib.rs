@@ -16,6 +16,7 @@ mod output;
 mod results;
 mod signals;
 mod verify_c;
+mod words;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,7 @@ use leftovers::leftovers;
 use output::Console;
 use phineus_session::c_reader;
 use signals::Telling;
+use words::worded;
 
 /// The whole command line, for the programs of `registry`.
 pub fn main(registry: Registry) -> ExitCode {
@@ -68,14 +70,17 @@ fn finish(result: Result<(), Failure>, is_json: bool) -> Exit {
     if !is_json {
         let Some(failure) = failure else { return Exit::Success };
         if !failure.silent {
-            display::say(&failure.to_string());
+            display::say(&worded(&failure).to_string());
         }
         return failure.code.exit;
     }
     let unprinted = output::print_document(failure.as_ref()).err();
     if let Some(unprinted) = unprinted.as_ref().filter(|unprinted| !unprinted.silent) {
         // Nothing of it is on stdout, so why the command failed goes where it can be read.
-        failure.iter().chain([unprinted]).for_each(|failure| display::say(&failure.to_string()));
+        failure
+            .iter()
+            .chain([unprinted])
+            .for_each(|failure| display::say(&worded(failure).to_string()));
     }
     failure.or(unprinted).map_or(Exit::Success, |failure| failure.code.exit)
 }

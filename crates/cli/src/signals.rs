@@ -16,6 +16,7 @@ use crate::cancel::cancel;
 use crate::display::{Display, say};
 use crate::leftovers::leftovers;
 use crate::output::print_document;
+use crate::words::worded;
 
 /// Signals that asked to stop, so far.
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
@@ -162,7 +163,7 @@ fn end() -> ! {
     }
     let reason = cancel().reason();
     match with(|state| state.telling) {
-        Telling::Text => say(&reason.to_string()),
+        Telling::Text => say(&worded(&reason).to_string()),
         Telling::Json => {
             let printed = print_document(Some(&reason));
             if matches!(printed, Ok(false)) {

@@ -32,7 +32,7 @@ pub use phineus_tables as tables;
 pub use phineus_channels::MemoryNetwork;
 pub use phineus_cli::Registry;
 pub use phineus_session::cancel::Cancel;
-pub use phineus_session::failure::{Exit, Failure, Fault, Place, codes};
+pub use phineus_session::failure::{Exit, Failure, Fault, Place, Remedy, RunField, codes};
 pub use phineus_session::forbid_core_dumps;
 pub use phineus_session::party::{Answer, Finished, run, run_all};
 pub use phineus_session::progress::{Event, Listener, Progress, Snapshot};

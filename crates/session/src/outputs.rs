@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 use phineus_bytecode::{Description, OutputPort, Table};
 use phineus_tables::{Format, sink, write_table};
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, codes};
 use crate::inputs::InputTable;
 use crate::leftovers::Leftovers;
 use crate::output_file::{check_room, write_atomically};
@@ -206,13 +206,12 @@ fn check_format(port: &OutputPort, path: &Path) -> Result<(), Failure> {
         let (shown, known) = (path.display(), names.join(", "));
         let message = format!("{shown}: results are written as {known}, not as .{extension}");
         let remedy = match extension.as_str() {
-            "json" | "jsonl" | "ndjson" => {
-                "name a .csv file; `--json` prints results as JSON to stdout"
-            }
+            "json" | "jsonl" | "ndjson" => Remedy::new("name a .csv file")
+                .at_command_line("; `--json` prints results as JSON to stdout"),
             "parquet" | "feather" | "arrow" | "arrows" => {
-                "name a .csv file, or install Phineus with `--features parquet`"
+                Remedy::new("name a .csv file, or install Phineus with `--features parquet`")
             }
-            _ => "name a .csv file, which other programs can open",
+            _ => Remedy::new("name a .csv file, which other programs can open"),
         };
         return Err(Failure::new(codes::OUTPUT_FORMAT, message).remedy(remedy));
     }

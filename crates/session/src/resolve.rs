@@ -88,13 +88,12 @@ pub fn resolve<'a>(
     if path.is_file() {
         return resolve_file(path, scratch);
     }
-    let mut failure =
+    let failure =
         Failure::new(codes::NO_SUCH_PROGRAM, format!("there is no program or file '{name}'"));
-    failure.remedy = Some(match registry.closest(name) {
+    Err(failure.remedy(match registry.closest(name) {
         Some(close) => format!("did you mean '{close}'? `phineus programs` lists all names"),
         None => "`phineus programs` lists the names".to_owned(),
-    });
-    Err(failure)
+    }))
 }
 
 /// Whether the file is a C program.

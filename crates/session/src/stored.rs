@@ -11,7 +11,7 @@ use phineus_protocols::bmr::TableKey;
 
 use crate::choices::Preprocessed;
 use crate::correlated::{NewFile, StoredFigures, Stream, authenticated, shares};
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::planned::PlannedFile;
 use crate::protocol::Protocol;
 use crate::traced::TracedFile;
@@ -93,6 +93,9 @@ pub fn check_preprocessing(
     }
     let message = "how often the blocks of this program run turns out when it runs, so what they \
                    need cannot be made before";
-    Err(Failure::new(codes::NOT_BEFOREHAND, message)
-        .remedy("leave --preprocessing away: all that is needed is then made while it runs"))
+    Err(Failure::new(codes::NOT_BEFOREHAND, message).remedy(
+        Remedy::new("leave ")
+            .field(RunField::Preprocessing)
+            .and(" away: all that is needed is then made while it runs"),
+    ))
 }

@@ -13,7 +13,7 @@ use phineus_crypto::Prg;
 use phineus_protocols::bmr::{TableKey, Tables};
 use sha2::{Digest, Sha256};
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::leftovers::Leftovers;
 use crate::metered::PhaseFigures;
 use crate::planned::PlannedFile;
@@ -193,8 +193,14 @@ impl From<StoreError> for Failure {
         let failure = Failure::new(code, message);
         match error {
             StoreError::OtherProgram { .. } | StoreError::OtherProtocol { .. } => failure.remedy(
-                "`preprocess` and `run` take the same PROGRAM, --param, --protocol and rows, `run` \
-                 no --slice, and both, below 256 MiB (spdz: 1280 MiB), the same least --memory",
+                Remedy::new("`preprocess` and `run` take the same PROGRAM, ")
+                    .field(RunField::Parameters)
+                    .and(", ")
+                    .field(RunField::Protocol)
+                    .and(" and rows, `run` no ")
+                    .field(RunField::Slice)
+                    .and(", and both, below 256 MiB (spdz: 1280 MiB), the same least ")
+                    .field(RunField::Memory),
             ),
             _ => failure,
         }
