@@ -15,11 +15,11 @@ use phineus_engine::run;
 use phineus_ot::SessionId;
 use phineus_plan::{Claims, Error, check_ranges, lower_with_claims};
 
-use super::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::harness::{
     self, assert_learned, expected, memory, options, own, read, scratch, sent_bytes, write,
 };
 use crate::mixed::totals;
+use crate::spdz::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 /// Lowers, orders and plans `program`, whose inputs are proven; all checkers agree.
 fn planned<F: Field>(
@@ -45,7 +45,7 @@ pub(super) fn planned_with<F: Field>(
     let lowered = lower_with_claims(program, Vec::new(), scratch(), lowering, 64 << 20, note)?.0;
     let faults = check_ranges(&mut read(&lowered), &claims, F::BITS - 2)?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let layout = super::layout(F::BYTES);
+    let layout = crate::spdz::layout(F::BYTES);
     let mut model = SpdzRounds::new(field, parties);
     let ordered = harness::ordered(&lowered, layout, &mut model)?;
     let mut costs = SpdzCosts::new(parties, field);
@@ -57,7 +57,7 @@ pub(super) fn planned_with<F: Field>(
 /// Runs all parties in threads; each learns what it should, and sends what the plan states. Once more
 /// with masks of zero, where what hides behind few bits shows whether it has no more ([`Run`]).
 ///
-/// [`Run`]: super::run::Run
+/// [`Run`]: crate::spdz::run::Run
 fn run_all<F: Field>(
     bytes: &[u8],
     count: usize,
