@@ -55,9 +55,7 @@ pub(super) fn planned_with<F: Field>(
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states. Once more
-/// with masks of zero, where what hides behind few bits shows whether it has no more ([`Run`]).
-///
-/// [`Run`]: crate::spdz::run::Run
+/// with masks of zero, where what hides behind few bits shows whether it has no more.
 fn run_all<F: Field>(
     bytes: &[u8],
     count: usize,
@@ -622,6 +620,13 @@ impl<F: Field> AuthenticatedRandomness<F> for Altered<F> {
             integers.fill(Share::ZERO);
         }
         Ok(())
+    }
+
+    fn opened_narrowly(&mut self, opened: &[F], hidden_bits: u32) {
+        for value in opened.iter().filter(|_| self.1 == Masks::Zero) {
+            let value = value.value();
+            assert!(value >> hidden_bits == 0, "{value} has more than {hidden_bits} bits");
+        }
     }
 
     fn matrix_triples(
