@@ -20,6 +20,8 @@ pub(crate) use inputs::{Outsourcing, Reading};
 
 use choices::{Variants, choice};
 
+use crate::leftovers::leftovers;
+
 /// Printed below the help.
 const AFTER_HELP: &str = "\
 Exit codes: 0 ok, 1 run-time error, 2 usage, 3 program refused, 4 peer lost, 5 peer cheated,
@@ -182,7 +184,8 @@ pub(crate) struct Resources {
 impl Resources {
     pub(crate) fn settings(&self) -> settings::Resources {
         let Resources { swap_dir, storage, gpu, .. } = self.clone();
-        settings::Resources { memory: self.limit(), swap_dir, storage, gpu }
+        let leftovers = leftovers().clone();
+        settings::Resources { memory: self.limit(), swap_dir, storage, gpu, leftovers }
     }
 
     /// The memory limit of a process.

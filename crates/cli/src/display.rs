@@ -11,6 +11,7 @@ use phineus_tables::quantity;
 use serde::{Deserialize, Serialize};
 
 use crate::cancel::cancel;
+use crate::words::worded;
 
 /// How often a bar or a child's line is renewed.
 const BAR_PAUSE: Duration = Duration::from_millis(200);
@@ -156,7 +157,7 @@ impl Display {
         if matches!(self.0.voice, Voice::Events) {
             emit(&Line::End(match result {
                 Ok(()) => End::Done,
-                Err(failure) => End::Failed { failure: failure.to_json() },
+                Err(failure) => End::Failed { failure: worded(failure).to_json() },
             }));
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! [`main`] is a match over commands; each is a module of `commands`. What they do stands in the crate
 //! `phineus-session`; here are options (`arguments`), printed text (`display`, `output`, `results`),
-//! and settings of the process (`heap`, `signals`).
+//! and settings of the process (`heap`, `signals`, `leftovers`).
 
 mod arguments;
 mod cancel;
@@ -11,10 +11,12 @@ mod display;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod heap;
+mod leftovers;
 mod output;
 mod results;
 mod signals;
 mod verify_c;
+mod words;
 
 use std::process::ExitCode;
 
@@ -24,9 +26,11 @@ pub use phineus_session::failure::{Exit, Failure, codes};
 pub use phineus_session::registry::Registry;
 
 use arguments::{Cli, Command};
+use leftovers::leftovers;
 use output::Console;
-use phineus_session::{c_reader, leftovers};
+use phineus_session::c_reader;
 use signals::Telling;
+use words::worded;
 
 /// The whole command line, for the programs of `registry`.
 pub fn main(registry: Registry) -> ExitCode {
@@ -66,14 +70,17 @@ fn finish(result: Result<(), Failure>, is_json: bool) -> Exit {
     if !is_json {
         let Some(failure) = failure else { return Exit::Success };
         if !failure.silent {
-            display::say(&failure.to_string());
+            display::say(&worded(&failure).to_string());
         }
         return failure.code.exit;
     }
     let unprinted = output::print_document(failure.as_ref()).err();
     if let Some(unprinted) = unprinted.as_ref().filter(|unprinted| !unprinted.silent) {
         // Nothing of it is on stdout, so why the command failed goes where it can be read.
-        failure.iter().chain([unprinted]).for_each(|failure| display::say(&failure.to_string()));
+        failure
+            .iter()
+            .chain([unprinted])
+            .for_each(|failure| display::say(&worded(failure).to_string()));
     }
     failure.or(unprinted).map_or(Exit::Success, |failure| failure.code.exit)
 }
@@ -127,7 +134,7 @@ fn install_panic_hook() {
         if signals::tells_in_json() {
             let _ = output::print_document(Some(&failure));
         }
-        leftovers::remove();
+        leftovers().remove();
         // Another thread may wait for this one for ever, so the process ends here.
         std::process::exit(Exit::RunTime as i32);
     }));

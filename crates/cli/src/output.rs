@@ -13,6 +13,7 @@ use phineus_session::failure::{Failure, codes};
 use serde_json::{Map, Value, json};
 
 use crate::display::{Display, say};
+use crate::words::worded;
 
 /// The longest time that an ending process waits for another thread to print the document.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -106,7 +107,7 @@ fn ended(document: Value, failure: Option<&Failure>) -> Value {
         Value::Object(_) => document,
         list => json!({ "results": list }),
     };
-    document["error"] = failure.to_json();
+    document["error"] = worded(failure).to_json();
     document
 }
 

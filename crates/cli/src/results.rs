@@ -12,6 +12,7 @@ use phineus_session::report::OutputReport;
 use phineus_tables::{Error, Format, Head, TableSink, format_value, sink};
 use serde_json::{Value, json};
 
+use crate::leftovers::leftovers;
 use crate::output::unprinted;
 
 /// The file of output number `index` in a child's directory.
@@ -49,7 +50,9 @@ pub(crate) fn print(
 pub(crate) fn leave(directory: &Path, outputs: &[Option<Table>]) -> Result<(), Failure> {
     let outputs = outputs.iter().enumerate();
     let mut learned = outputs.filter_map(|(index, table)| Some((index, table.as_ref()?)));
-    learned.try_for_each(|(index, table)| write_file(&child_file(directory, index), table))
+    learned.try_for_each(|(index, table)| {
+        write_file(&child_file(directory, index), table, leftovers())
+    })
 }
 
 /// Prints results, with their names where it must be told which is which.

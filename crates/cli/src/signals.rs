@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use phineus_session::failure::Exit;
-use phineus_session::leftovers;
 use phineus_session::private_directory::is_private;
 
 use crate::cancel::cancel;
 use crate::display::{Display, say};
+use crate::leftovers::leftovers;
 use crate::output::print_document;
+use crate::words::worded;
 
 /// Signals that asked to stop, so far.
 static REQUESTS: AtomicU32 = AtomicU32::new(0);
@@ -149,7 +150,7 @@ fn is_orphan() -> bool {
 
 /// Ends the process at once, leaving nothing behind.
 fn end() -> ! {
-    leftovers::remove();
+    leftovers().remove();
     if is_orphan() {
         // Kept: another thread that comes here, too, must not end the process before it is gone.
         let directory = with(|state| state.of_parent.clone());
@@ -162,7 +163,7 @@ fn end() -> ! {
     }
     let reason = cancel().reason();
     match with(|state| state.telling) {
-        Telling::Text => say(&reason.to_string()),
+        Telling::Text => say(&worded(&reason).to_string()),
         Telling::Json => {
             let printed = print_document(Some(&reason));
             if matches!(printed, Ok(false)) {

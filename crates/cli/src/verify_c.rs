@@ -12,6 +12,8 @@ use phineus_session::scratch::scratch_of;
 use phineus_session::settings::Run;
 use phineus_session::verify::refuse_stdin;
 
+use crate::leftovers::leftovers;
+
 /// Refuses, before the run, C that is no plain C, as nothing could be compared with it. What is wrong
 /// with the inputs the run itself says.
 pub fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failure> {
@@ -19,7 +21,7 @@ pub fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failure> {
         return Ok(());
     }
     let scratch = scratch_of(&run.resources)?;
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch, leftovers())?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) else {
         return Ok(());

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::choices::{NARROW_MASKS, Preprocessed};
-use crate::failure::{Exit, Failure, codes};
+use crate::failure::{Exit, Failure, Remedy, RunField, codes};
 use crate::told::Told;
 
 /// Settings that a party was started with.
@@ -420,7 +420,7 @@ pub fn exchange_windows<'a>(
                 "the plan of {peer} has other settings, such as the size of batches of triples"
             );
             return Err(Failure::new(codes::OTHER_BATCHES, message)
-                .remedy("plan it again, all with the same --memory"));
+                .remedy(Remedy::new("plan it again, all with the same ").field(RunField::Memory)));
         }
         let is_other_order =
             stated.program_hash.zip(hash).is_some_and(|(ours, theirs)| ours != theirs);
@@ -491,15 +491,19 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
         .collect();
     let has = |what: &str| differences.iter().any(|difference| difference.what == what);
     let (code, remedy) = if has(FAKE_PREPROCESSING) {
-        let remedy = "leave --fake-preprocessing away at the parties that compute; or, where no input \
-                      is secret, state it at all parties and clients";
+        let remedy = Remedy::new("leave ").field(RunField::FakePreprocessing).and(
+            " away at the parties that compute; or, where no input is secret, state it at all \
+             parties and clients",
+        );
         (codes::FAKE_PREPROCESSING, remedy)
     } else if has(SESSION) {
-        let remedy = "stop all runs of these parties and start one; to have several at once, give each \
-                      run addresses of its own in cluster.toml";
+        let remedy = Remedy::new(
+            "stop all runs of these parties and start one; to have several at once, give each run \
+             addresses of its own in cluster.toml",
+        );
         (codes::OTHER_SESSION, remedy)
     } else {
-        (codes::DIFFER, "agree on one program, parameters and version, then run again")
+        (codes::DIFFER, Remedy::new("agree on one program, parameters and version, then run again"))
     };
     Err(Failure::new(code, lines.join("\n")).remedy(remedy).revealed(Told::Wish.sentence()))
 }

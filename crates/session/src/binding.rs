@@ -9,7 +9,7 @@ use phineus_tables::repeats::{self, leave_out};
 use phineus_tables::row_order::arrange;
 use phineus_tables::{Input, TextKey, check_columns, check_only_column, format_value};
 
-use crate::failure::{Failure, Fault, Place, codes};
+use crate::failure::{Failure, Fault, Place, Remedy, RunField, codes};
 use crate::inputs::{InputTable, TableFrom};
 use crate::own_rows::Arrangements;
 use crate::ports::{Files, candidates, is_subject, named};
@@ -84,8 +84,12 @@ pub fn require_all(
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(codes::INPUT_WITHOUT_FILE, missing.join("\n"))
-        .remedy("give --in NAME=FILE for each; `phineus data` generates examples"))
+    Err(Failure::new(codes::INPUT_WITHOUT_FILE, missing.join("\n")).remedy(
+        Remedy::new("give ")
+            .field(RunField::Inputs)
+            .and(" NAME=FILE for each")
+            .at_command_line("; `phineus data` generates examples"),
+    ))
 }
 
 /// Opens the tables and counts their rows, as `reading` says.

@@ -20,6 +20,7 @@ use phineus_bytecode::{Hash, Table, Written};
 use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError, Traced, Tracer};
 
 use crate::failure::Failure;
+use crate::leftovers::Leftovers;
 
 use messages::{Answer, Bounds, Opened, Question, Sizes};
 use process::Reader;
@@ -39,8 +40,12 @@ impl ReadApart {
     ///
     /// # Errors
     /// If the executable cannot be run, is of another version, or refuses the program.
-    pub fn open(executable: &Path, path: &Path) -> Result<ReadApart, Failure> {
-        let (reader, opened) = Reader::open(executable, path)?;
+    pub fn open(
+        executable: &Path,
+        path: &Path,
+        leftovers: &Leftovers,
+    ) -> Result<ReadApart, Failure> {
+        let (reader, opened) = Reader::open(executable, path, leftovers)?;
         Ok(ReadApart { opened, reader: Mutex::new(reader), ranges: Mutex::default() })
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use phineus_channels::{AbortReason, Aborter};
 
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::memory_pool::MemoryLimit;
 use crate::memory_watch::MemoryWatch;
 
@@ -102,9 +102,19 @@ impl Cancel {
         self.0.memory.passed().unwrap_or_else(Failure::interrupted)
     }
 
-    /// The failure that ended the session, or the reason for which it was ended.
+    /// The failure that ended the session, or the reason for which it was ended if that may be why it
+    /// failed. A fault of its own stays: the other parties of this process end this one because of it.
     pub(crate) fn or_reason(&self, failure: Failure) -> Failure {
-        if self.is_requested() { self.reason() } else { failure }
+        let may_follow = match failure.code.exit {
+            Exit::Success | Exit::RunTime | Exit::PeerLost | Exit::Interrupted => true,
+            Exit::Usage
+            | Exit::ProgramRefused
+            | Exit::PeerCheated
+            | Exit::DoesNotFit
+            | Exit::Disagreement
+            | Exit::BadInput => false,
+        };
+        if may_follow && self.is_requested() { self.reason() } else { failure }
     }
 
     /// States that the session checks by itself, from now on, whether it must end.
@@ -192,5 +202,27 @@ impl Cancel {
 
     fn stage(&self) -> MutexGuard<'_, Stage> {
         self.0.stage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::codes;
+
+    /// A party that refused its input was reported as interrupted: the other one, told of it, had
+    /// ended all parties of the process before the first said why.
+    #[test]
+    fn a_fault_of_its_own_is_told_although_the_session_is_ended() {
+        let cancel = Cancel::new();
+        cancel.cancel();
+        for (code, told) in [
+            (codes::CELL, codes::CELL),
+            (codes::MISBEHAVED, codes::MISBEHAVED),
+            (codes::CLOSED, codes::INTERRUPTED),
+            (codes::CHANNEL, codes::INTERRUPTED),
+        ] {
+            assert_eq!(cancel.or_reason(Failure::new(code, "why")).code, told);
+        }
     }
 }

@@ -16,7 +16,7 @@ use phineus_bytecode::{Description, Kind, ProgramWriter, Written};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::program_file::ProgramFile;
 use crate::settings::Outsourcing;
 use crate::traced::{TracedBlocks, TracedFile};
@@ -149,7 +149,8 @@ impl Cast {
         place.map(|place| place as u16).ok_or_else(|| {
             let members = self.members.join(" and ");
             let message = format!("{name} is not a party here; there are {members}");
-            Failure::new(codes::NO_SUCH_PARTY, message).remedy("check the name given with --as")
+            Failure::new(codes::NO_SUCH_PARTY, message)
+                .remedy(Remedy::new("check the name given with ").field(RunField::AsParty))
         })
     }
 
@@ -259,7 +260,8 @@ fn computing(
     }
     if !(2..=PARTIES_MAX).contains(&names.len()) {
         let message = format!("--computing: 2 to {PARTIES_MAX} parties compute");
-        return Err(Failure::usage(message).remedy("name them, as in --computing s1,s2"));
+        return Err(Failure::usage(message)
+            .remedy(Remedy::new("name them, as in ").field(RunField::Computing).and(" s1,s2")));
     }
     Ok(Some(names))
 }
@@ -293,8 +295,10 @@ fn program_names(
     let role = if computing.is_some() { " as clients" } else { "" };
     let (names, others) = (names.join(" and "), others.join(", "));
     let message = format!("the program is for {names}, and cluster.toml has {others}{role}");
-    Err(Failure::new(codes::OTHER_PARTIES, message)
-        .remedy("name the parties in cluster.toml as the program does, or use --inputs-from"))
+    Err(Failure::new(codes::OTHER_PARTIES, message).remedy(
+        Remedy::new("name the parties in cluster.toml as the program does, or use ")
+            .field(RunField::InputsFrom),
+    ))
 }
 
 /// Names that can stand in a cluster: the program's, if they can.

@@ -7,7 +7,7 @@
 use phineus_protocols::bmr::costs::{garbling_ns, totals as garbling};
 use phineus_protocols::mixed::totals;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Remedy, RunField};
 use crate::planned::PlannedFile;
 use crate::prediction::{garbling_ot_bytes, preprocessing_bytes};
 use crate::protocol::{Protocol, ProtocolChoice};
@@ -59,7 +59,8 @@ pub fn check_dealt(choice: ProtocolChoice) -> Result<(), Failure> {
         false => {
             let message = "fake preprocessing is for measurements of one protocol on shares";
             let takers = Protocol::names(|protocol| protocol.has_preprocessing());
-            Err(Failure::usage(message).remedy(format!("state --protocol: {takers}")))
+            Err(Failure::usage(message)
+                .remedy(Remedy::new("state ").field(RunField::Protocol).and(format!(": {takers}"))))
         }
     }
 }

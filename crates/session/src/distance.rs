@@ -7,7 +7,7 @@ use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::choices::NarrowMasks;
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::planned::PlannedFile;
 use crate::protocol::Protocol;
 
@@ -45,8 +45,11 @@ pub fn check_planned(planned: &PlannedFile, choice: NarrowMasks) -> Result<(), F
         _ => return Ok(()),
     };
     let masks = if is_narrow { "always" } else { "never" };
-    Err(Failure::new(codes::PLAN_FOR_OTHER_MASKS, message)
-        .remedy(format!("state --narrow-masks {masks} at all parties, or plan it again")))
+    Err(Failure::new(codes::PLAN_FOR_OTHER_MASKS, message).remedy(
+        Remedy::new("state ")
+            .field(RunField::NarrowMasks)
+            .and(format!(" {masks} at all parties, or plan it again")),
+    ))
 }
 
 /// The lines of `explain` about the distance: the total, then its terms.

@@ -6,6 +6,7 @@
 
 pub mod codes;
 mod fault;
+mod remedy;
 
 use std::fmt;
 
@@ -22,6 +23,7 @@ use phineus_tables::{Error as TableError, Kind};
 use codes::Code;
 
 pub use fault::{Fault, Place};
+pub use remedy::{Part, Remedy, RunField};
 
 /// How a command ends, by exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ pub struct Failure {
     /// Faults with their places: one, or the first of several.
     pub faults: Vec<Fault>,
     /// Next step for the user.
-    pub remedy: Option<String>,
+    pub remedy: Option<Remedy>,
     /// What the parties had learned when it happened.
     pub revealed: Option<String>,
     /// The least memory with which it would fit.
@@ -127,7 +129,7 @@ impl Failure {
     }
 
     /// Adds what to do next.
-    pub fn remedy(mut self, remedy: impl Into<String>) -> Failure {
+    pub fn remedy(mut self, remedy: impl Into<Remedy>) -> Failure {
         self.remedy = Some(remedy.into());
         self
     }
@@ -147,7 +149,7 @@ impl Failure {
         let Failure { faults, remedy, .. } = self;
         let named = |fault: Fault| Fault { what: name(fault.what), ..fault };
         let faults = faults.into_iter().map(named).collect();
-        Failure { faults, remedy: remedy.map(name), ..self }
+        Failure { faults, remedy: remedy.map(|remedy| remedy.map_text(name)), ..self }
     }
 
     /// Whether planning itself needs more memory than the limit leaves for it.
@@ -172,7 +174,7 @@ impl Failure {
             "exit_code": self.code.exit as u8,
             "message": self.message(),
             "faults": self.faults,
-            "remedy": self.remedy,
+            "remedy": self.remedy.as_ref().map(Remedy::to_string),
             "revealed": self.revealed,
         });
         if let Some(needed) = self.needed_bytes {
@@ -188,7 +190,7 @@ impl Failure {
         Some(Failure {
             code,
             faults: serde_json::from_value(value["faults"].clone()).ok()?,
-            remedy: text("remedy"),
+            remedy: text("remedy").map(Remedy::from),
             revealed: text("revealed"),
             needed_bytes: value["needed_bytes"].as_u64(),
             silent: false,
@@ -220,9 +222,11 @@ impl From<std::io::Error> for Failure {
         }
         let failure = Failure::new(codes::SYSTEM, error.to_string());
         match error.kind() {
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                failure.remedy("free some space; --swap-dir says where a run keeps its own files")
-            }
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => failure.remedy(
+                Remedy::new("free some space; ")
+                    .field(RunField::SwapDir)
+                    .and(" says where a run keeps its own files"),
+            ),
             _ => failure,
         }
     }
@@ -250,7 +254,7 @@ impl From<TableError> for Failure {
         };
         let more = (refusal.more > 0).then(|| Fault::new(format!("and {} more", refusal.more)));
         let faults = refusal.faults.into_iter().map(Fault::from).chain(more).collect();
-        Failure { remedy: refusal.remedy, ..Failure::of_faults(code, faults) }
+        Failure { remedy: refusal.remedy.map(Remedy::from), ..Failure::of_faults(code, faults) }
     }
 }
 
@@ -277,8 +281,11 @@ impl From<ProgramError> for Failure {
             ProgramError::Io(error) => error.into(),
             ProgramError::UnknownParameter { .. }
             | ProgramError::MissingParameter { .. }
-            | ProgramError::BadParameter { .. } => Failure::new(codes::PARAMETER, message)
-                .remedy("parameters are given as --param NAME=VALUE"),
+            | ProgramError::BadParameter { .. } => Failure::new(codes::PARAMETER, message).remedy(
+                Remedy::new("parameters are given as ")
+                    .field(RunField::Parameters)
+                    .and(" NAME=VALUE"),
+            ),
             ProgramError::MissingRows { .. } => Failure::new(codes::ROWS_UNKNOWN, message),
             ProgramError::WrongRows { .. } => Failure::new(codes::WRONG_ROWS, message)
                 .remedy("give a file with that many rows below the line that names the columns"),
@@ -320,7 +327,7 @@ impl From<PlanError> for Failure {
 impl From<StorageError> for Failure {
     fn from(error: StorageError) -> Failure {
         let message = error.to_string();
-        let elsewhere = "name another directory with --swap-dir";
+        let elsewhere = Remedy::new("name another directory with ").field(RunField::SwapDir);
         match error {
             StorageError::NoSpace { .. } | StorageError::FileSizeLimit { .. } => {
                 Failure::new(codes::NO_SPACE, message).remedy(elsewhere)
@@ -331,9 +338,8 @@ impl From<StorageError> for Failure {
             | StorageError::DirectoryNotWritable { .. } => {
                 Failure::new(codes::SCRATCH_DIRECTORY, message).remedy(elsewhere)
             }
-            StorageError::IoUringRefused { .. } => {
-                Failure::new(codes::NO_IO_URING, message).remedy("use --storage auto")
-            }
+            StorageError::IoUringRefused { .. } => Failure::new(codes::NO_IO_URING, message)
+                .remedy(Remedy::new("use ").field(RunField::Storage).and(" auto")),
             _ => Failure::new(codes::STORAGE, message),
         }
     }
@@ -450,7 +456,9 @@ where
             RunError::Interrupted => Failure::interrupted(),
             RunError::TooManyTurns { .. } => Failure::new(codes::TOO_MANY_TURNS, error.to_string())
                 .remedy(
-                    "give more --max-iterations, if the program is right; all parties the same",
+                    Remedy::new("give more ")
+                        .field(RunField::MaxIterations)
+                        .and(", if the program is right; all parties the same"),
                 ),
             error => Failure::new(codes::RUN, error.to_string()),
         }

@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 use crate::correlated::{dealer_seed, made_at};
 use crate::execute::{STORAGE_DEPTH, frames_and_swap};
 use crate::failure::{Failure, codes};
+use crate::leftovers::Leftovers;
 use crate::metered::{Metered, PhaseFigures, Reading};
 use crate::planned::{GarblingNeeds, GarblingPlan, PAGE_WIRES, PlannedFile};
 use crate::program_file::ProgramFile;
@@ -207,13 +208,14 @@ pub struct StoredTables {
 }
 
 impl GarblingPlan {
-    /// Garbles all into the file at `path`, together with the others.
+    /// Garbles all into the file at `path`, together with the others; it is one of `leftovers`
+    /// until it is complete.
     pub fn store(
         &self,
         parties: Stream,
         mut prg: Prg,
         session: &SessionId,
-        path: &Path,
+        (path, leftovers): (&Path, &Leftovers),
         (swap_dir, backend): (&Path, StorageBackend),
     ) -> Result<StoredTables, Failure> {
         let start = Instant::now();
@@ -223,7 +225,7 @@ impl GarblingPlan {
         let figures = reader.description().plan.clone().expect("it was planned");
         let mut memory = frames_and_swap(&figures, swap_dir, backend)?;
         let store = |unfinished| garbling.store(&mut reader, &mut memory, unfinished, &key);
-        let (Made { mut parties, ots }, bytes) = made_at(path, store)?;
+        let (Made { mut parties, ots }, bytes) = made_at(path, leftovers, store)?;
         let figures = Reading::of_parties(&mut parties).since(&Reading::default(), start.elapsed());
         Ok(StoredTables { key, bytes, ots, figures, parties })
     }

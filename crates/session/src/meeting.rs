@@ -8,7 +8,7 @@ use phineus_channels::{
     Security, Timeouts, Transport, Waiting, connect_mesh,
 };
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::progress::Progress;
 use crate::protocol::{Adversary, Protocol, ProtocolChoice, STREAMS_MAX};
 use crate::settings::{Choice, Cluster, Together};
@@ -198,7 +198,11 @@ pub fn check_parties(protocol: Protocol, count: usize, members: usize) -> Result
     };
     let failure = Failure::new(codes::NUMBER_OF_PARTIES, message);
     Err(match count {
-        0 | 1 => failure.remedy("run it with --protocol clear: nobody has a secret from another"),
+        0 | 1 => failure.remedy(
+            Remedy::new("run it with ")
+                .field(RunField::Protocol)
+                .and(" clear: nobody has a secret from another"),
+        ),
         _ => {
             let others = Protocol::names(|other| {
                 let is_for_use =

@@ -21,7 +21,7 @@ use phineus_tables::quantity;
 
 use crate::choices::Variant;
 use crate::execute::STORAGE_DEPTH;
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::planned::Budget;
 use crate::protocol::{CostTerms, Protocol, STREAMS_MAX};
 use crate::told::Told;
@@ -240,6 +240,11 @@ impl Situation {
 /// A reader's note of where a frame of the program is.
 pub const INDEX_ENTRY_BYTES: u64 = 40;
 
+/// The advice to give at least so many bytes, a whole number of mebibytes.
+pub(crate) fn more_memory(bytes: u64) -> Remedy {
+    Remedy::new("give ").field(RunField::Memory).and(format!(" {}MiB or more", bytes >> 20))
+}
+
 /// The refusal when `needed` bytes are more than the limit.
 pub fn does_not_fit(limit: u64, needed: u64) -> Failure {
     // Rounded up to a whole MiB, so that what is printed is enough when it is typed.
@@ -249,8 +254,7 @@ pub fn does_not_fit(limit: u64, needed: u64) -> Failure {
         quantity::bytes(limit),
         quantity::bytes(needed)
     );
-    let failure = Failure::new(codes::MEMORY, message)
-        .remedy(format!("give --memory {}MiB or more", needed >> 20));
+    let failure = Failure::new(codes::MEMORY, message).remedy(more_memory(needed));
     Failure { needed_bytes: Some(needed), ..failure }
 }
 

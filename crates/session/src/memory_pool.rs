@@ -6,9 +6,11 @@
 //! process ([`PROCESS_BYTES`]) are in it, but they exist once, so a session takes only the rest
 //! from the pool.
 //!
-//! The system counts the memory of a process, not of a session. If the total is exceeded all the
-//! same, the session that began to compute last ends and the others continue. When it has ended,
-//! the memory is checked again.
+//! The system counts the memory of a process, not of a session. A session's own use is known only
+//! while it computes alone: the pool notes by how much each session exceeded its share then. If the
+//! total is exceeded, the session ends that exceeded its share by the most; if none was seen to, the
+//! one that began to compute last. The others continue. When it has ended, the memory is checked
+//! again.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -67,15 +69,75 @@ struct State {
     next: u64,
     /// Sessions that wait for memory, in the order in which they get it.
     waiting: VecDeque<u64>,
-    /// Shares of sessions that compute, in the order in which they began.
-    computing: Vec<u64>,
-    /// The share whose session is being ended.
-    ended: Option<u64>,
+    /// Sessions that compute, in the order in which they began.
+    computing: Vec<Computing>,
+    /// By how much a session passed its share while it computed alone, by whole share, in bytes.
+    passed_bytes: BTreeMap<u64, u64>,
+    /// The session that is being ended.
+    ended: Option<Ended>,
     /// The peak of the process that a session has been ended for.
     seen_peak_bytes: u64,
 }
 
+/// A session that computes, or one party of it.
+#[derive(Clone, Copy)]
+struct Computing {
+    share: u64,
+    /// The share that the first is a part of, or itself.
+    whole: u64,
+}
+
+/// A session that is being ended, or one party of it, which ends the others.
+#[derive(Clone, Copy)]
+struct Ended {
+    share: u64,
+    why: Why,
+}
+
+/// Why a session ends, and no other, when the total is passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It passed its share by so many bytes.
+    PassedShare { bytes: u64 },
+    /// No session was seen to pass its share.
+    BeganLast,
+}
+
+/// That a session has to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passed {
+    resident_bytes: u64,
+    why: Why,
+}
+
 impl State {
+    /// Notes by how much the only session that computes has passed its share, if the process takes
+    /// `own_bytes` and all other shares are in use.
+    fn note_share(&mut self, own_bytes: u64, resident_bytes: u64) {
+        let Some(first) = self.computing.first() else { return };
+        let whole = first.whole;
+        if self.computing.iter().all(|other| other.whole == whole)
+            && let Some(bytes) = resident_bytes.checked_sub(own_bytes + self.taken_bytes())
+            && bytes > 0
+        {
+            let most = self.passed_bytes.entry(whole).or_default();
+            *most = bytes.max(*most);
+        }
+    }
+
+    /// The session that has to end for the others.
+    fn to_end(&self) -> Option<Ended> {
+        let passed = |computing: &&Computing| self.passed_bytes.get(&computing.whole).copied();
+        let most = self.computing.iter().max_by_key(|computing| passed(computing))?;
+        match passed(&most) {
+            Some(bytes) => Some(Ended { share: most.share, why: Why::PassedShare { bytes } }),
+            None => {
+                let last = self.computing.last()?;
+                Some(Ended { share: last.share, why: Why::BeganLast })
+            }
+        }
+    }
+
     fn taken_bytes(&self) -> u64 {
         self.taken.values().sum()
     }
@@ -236,9 +298,10 @@ impl Reservation {
         let resident_bytes = phineus_engine::resident_bytes().unwrap_or(0);
         if resident_bytes > self.0.pool.total_bytes {
             self.0.is_used.store(false, Ordering::Relaxed);
-            return Err(self.failure(resident_bytes));
+            return Err(self.0.pool.failure(resident_bytes, "no session can begin"));
         }
-        self.0.pool.state().computing.push(self.0.number);
+        let computing = Computing { share: self.0.number, whole: self.0.whole_number() };
+        self.0.pool.state().computing.push(computing);
         Ok(())
     }
 
@@ -247,26 +310,22 @@ impl Reservation {
         self.0.end();
     }
 
-    /// Checks the memory of the process; returns the resident bytes if this is the session that
-    /// must end.
-    pub(crate) fn look(&self) -> Option<u64> {
+    /// Checks the memory of the process; returns the reason if this is the session that must end.
+    pub(crate) fn look(&self) -> Option<Passed> {
         let (resident, peak) =
             (phineus_engine::resident_bytes(), phineus_engine::peak_resident_bytes());
         self.0.pool.look(self.0.number, (resident.unwrap_or(0), peak.unwrap_or(0)))
     }
 
-    /// The failure of a session that ends because of this resident memory.
-    pub(crate) fn failure(&self, resident_bytes: u64) -> Failure {
-        let [resident, total] = [resident_bytes, self.0.pool.total_bytes].map(quantity::bytes);
-        let message = format!(
-            "the memory limit of all sessions was passed: {resident} were resident, the limit is \
-             {total}; this session began last"
-        );
-        let own = quantity::bytes(self.0.pool.own_bytes);
-        Failure::new(codes::LIMIT_PASSED, message).remedy(format!(
-            "check that the process takes no more than {own} besides its sessions; if it does not, \
-             please report this bug"
-        ))
+    /// The failure of a session that must end.
+    pub(crate) fn failure(&self, passed: Passed) -> Failure {
+        let why = match passed.why {
+            Why::PassedShare { bytes } => {
+                format!("this session passed its share by {}", quantity::bytes(bytes))
+            }
+            Why::BeganLast => "this session began last".to_owned(),
+        };
+        self.0.pool.failure(passed.resident_bytes, &why)
     }
 }
 
@@ -275,25 +334,48 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn look(&self, share: u64, (resident_bytes, peak_bytes): (u64, u64)) -> Option<u64> {
+    /// Why a session ends when so much is resident.
+    fn failure(&self, resident_bytes: u64, why: &str) -> Failure {
+        let [resident, total, own] =
+            [resident_bytes, self.total_bytes, self.own_bytes].map(quantity::bytes);
+        let message = format!(
+            "the memory limit of all sessions was passed: {resident} were resident, the limit is \
+             {total}; {why}"
+        );
+        Failure::new(codes::LIMIT_PASSED, message).remedy(format!(
+            "check that the process takes no more than {own} besides its sessions; if it does not, \
+             please report this bug"
+        ))
+    }
+
+    fn look(&self, share: u64, (resident_bytes, peak_bytes): (u64, u64)) -> Option<Passed> {
         let mut state = self.state();
+        state.note_share(self.own_bytes, resident_bytes);
         let is_new_peak = peak_bytes > state.seen_peak_bytes.max(self.total_bytes);
         let passed = if is_new_peak { peak_bytes } else { resident_bytes };
         if passed > self.total_bytes && state.ended.is_none() {
-            state.ended = state.computing.last().copied();
+            state.ended = state.to_end();
             state.seen_peak_bytes = state.seen_peak_bytes.max(peak_bytes);
         }
-        (state.ended == Some(share)).then_some(passed.max(state.seen_peak_bytes))
+        let ended = state.ended.filter(|ended| ended.share == share)?;
+        Some(Passed { resident_bytes: passed.max(state.seen_peak_bytes), why: ended.why })
     }
 }
 
 impl Share {
+    fn whole_number(&self) -> u64 {
+        self.whole.as_ref().map_or(self.number, |whole| whole.0.number)
+    }
+
     fn end(&self) {
         let mut state = self.pool.state();
-        state.computing.retain(|other| *other != self.number);
-        if state.ended == Some(self.number) {
+        state.computing.retain(|other| other.share != self.number);
+        if state.ended.is_some_and(|ended| ended.share == self.number) {
             heap::trim();
             state.ended = None;
+            // It may have taken more between being found and its end: no other session ends for that.
+            let peak_bytes = phineus_engine::peak_resident_bytes().unwrap_or(0);
+            state.seen_peak_bytes = peak_bytes.max(state.seen_peak_bytes);
         }
         self.is_used.store(false, Ordering::Relaxed);
     }
@@ -305,7 +387,10 @@ impl Drop for Share {
         if self.whole.is_none() {
             // What the session has freed is not resident when the next one begins.
             heap::trim();
-            self.pool.state().taken.remove(&self.number);
+            let mut state = self.pool.state();
+            state.taken.remove(&self.number);
+            state.passed_bytes.remove(&self.number);
+            drop(state);
             self.pool.changed.notify_all();
         }
     }
@@ -392,7 +477,13 @@ mod tests {
         drop(all);
     }
 
-    /// The session that began last ends, and no other until it has ended.
+    fn look(share: &Reservation, resident_bytes: u64) -> Option<(u64, Why)> {
+        let passed = share.0.pool.look(share.0.number, (resident_bytes, resident_bytes));
+        passed.map(|passed| (passed.resident_bytes, passed.why))
+    }
+
+    /// Where no session was seen to pass its share, the one that began last ends, and no other until
+    /// it has ended.
     #[test]
     fn the_youngest_session_ends() {
         let pool = pool(1 << 20);
@@ -400,16 +491,47 @@ mod tests {
             [1, 2, 3].map(|_| pool.reserve(limit(10)).expect("there is room"));
         first.begin().expect("all is well");
         second.begin().expect("all is well");
-        let number = |share: &Reservation| share.0.number;
-        let look = |share: &Reservation, resident| pool.0.look(number(share), (resident, resident));
         let total = pool.0.total_bytes;
         assert_eq!((look(&first, total), look(&second, total)), (None, None));
         assert_eq!(look(&first, total + 7), None);
         assert_eq!(look(&idle, total + 7), None, "it does not compute");
-        assert_eq!(look(&second, total - 1), Some(total + 7), "and this although memory is back");
+        let why = Why::BeganLast;
+        assert_eq!(look(&second, total - 1), Some((total + 7, why)), "although memory is back");
         second.end();
         assert_eq!(look(&first, total), None, "the peak is known");
-        assert_eq!(look(&first, total + 9), Some(total + 9), "another one");
+        let why = Why::PassedShare { bytes: total - PROCESS_BYTES - 30 * MIB + 9 };
+        assert_eq!(look(&first, total + 9), Some((total + 9, why)), "another one, alone");
+    }
+
+    /// A session that took more than its share did not end: one that began later did, which had
+    /// kept within its own.
+    #[test]
+    fn the_session_that_passed_its_share_ends() {
+        let pool = pool(1 << 20);
+        let [first, second, third] =
+            [1, 2, 3].map(|_| pool.reserve(limit(10)).expect("there is room"));
+        first.begin().expect("all is well");
+        // All three may take 30 MiB.
+        assert_eq!(look(&first, limit(30)), None);
+        // The second runs as two parties.
+        let parts = second.split(2);
+        first.end();
+        parts.iter().for_each(|part| part.begin().expect("all is well"));
+        assert_eq!(look(&parts[0], limit(37)), None, "there is room");
+        assert_eq!(look(&parts[1], limit(36)), None, "there is room");
+        first.begin().expect("all is well");
+        third.begin().expect("all is well");
+        let total = pool.0.total_bytes;
+        let all = [&first, &third, &parts[0], &parts[1]];
+        let ended = all.map(|share| look(share, total + 1));
+        let why = Why::PassedShare { bytes: 7 * MIB };
+        assert_eq!(ended, [None, None, None, Some((total + 1, why))]);
+        let passed = Passed { resident_bytes: total + 1, why };
+        let failure = parts[1].failure(passed);
+        assert!(failure.message().ends_with("; this session passed its share by 7.0 MiB"));
+        drop((parts, second));
+        let ended = [&first, &third].map(|share| look(share, total + 9));
+        assert_eq!(ended, [None, Some((total + 9, Why::BeganLast))]);
     }
 
     #[test]

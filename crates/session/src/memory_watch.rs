@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use phineus_tables::quantity;
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::memory_pool::{MemoryLimit, Reservation};
 
 /// State of the watch. One value behind one lock: a run that ends while the watching thread looks
@@ -127,8 +127,8 @@ impl MemoryWatch {
             Watch::Off | Watch::Passed(_) | Watch::Ending(..) => 0,
             Watch::On { .. } => phineus_engine::peak_resident_bytes().unwrap_or(0),
             Watch::Shared(reservation) => {
-                if let Some(resident_bytes) = reservation.look() {
-                    let failure = Box::new(reservation.failure(resident_bytes));
+                if let Some(passed) = reservation.look() {
+                    let failure = Box::new(reservation.failure(passed));
                     *watch = Watch::Ending(failure, reservation.clone());
                 }
                 0
@@ -156,9 +156,11 @@ fn failure(peak_bytes: u64, limit_bytes: u64) -> Failure {
     let message =
         format!("the memory limit was passed: {peak} were resident, the limit is {limit}");
     let more = (peak_bytes + peak_bytes / 8).div_ceil(1 << 20);
-    Failure::new(codes::LIMIT_PASSED, message).remedy(format!(
-        "give --memory {more}MiB; the plan should have fitted, so please report this bug"
-    ))
+    Failure::new(codes::LIMIT_PASSED, message).remedy(
+        Remedy::new("give ")
+            .field(RunField::Memory)
+            .and(format!(" {more}MiB; the plan should have fitted, so please report this bug")),
+    )
 }
 
 #[cfg(test)]

@@ -7,14 +7,16 @@ use std::path::Path;
 use phineus_tables::quantity;
 
 use crate::failure::{Failure, codes};
-use crate::leftovers;
+use crate::leftovers::Leftovers;
 
-/// Writes a file beside its place and moves it there when it is whole.
+/// Writes a file beside its place and moves it there when it is whole; until then it is one of
+/// `leftovers`.
 ///
 /// # Errors
 /// Names the file.
 pub fn write_atomically(
     path: &Path,
+    leftovers: &Leftovers,
     write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::file(path, &error);
@@ -35,19 +37,16 @@ pub fn write_atomically(
         .suffix(".partial")
         .tempfile_in(directory)
         .map_err(failed)?;
-    let partial = temporary.path().to_owned();
-    leftovers::remember(&partial);
+    let _held = leftovers.hold(temporary.path());
     let mut buffer = BufWriter::new(temporary.as_file_mut());
     let written = write(&mut buffer).map_err(|failure| failure.in_file(path));
     let written = written.and_then(|()| buffer.flush().map_err(failed));
     drop(buffer);
     let written = written.and_then(|()| temporary.as_file().sync_all().map_err(failed));
-    let placed = written.and_then(|()| {
+    written.and_then(|()| {
         let persisted = temporary.persist(path);
         persisted.map(drop).map_err(|error| failed(error.error))
-    });
-    leftovers::forget(&partial);
-    placed
+    })
 }
 
 /// Checks early that a file can be written later.
@@ -113,8 +112,9 @@ mod tests {
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
         let directory = tempfile::tempdir().expect("writable");
         let path = directory.path().join("x.csv");
-        write_atomically(&path, |file| Ok(file.write_all(b"old")?)).expect("writable");
-        let failed = write_atomically(&path, |file| {
+        let leftovers = Leftovers::default();
+        write_atomically(&path, &leftovers, |file| Ok(file.write_all(b"old")?)).expect("writable");
+        let failed = write_atomically(&path, &leftovers, |file| {
             file.write_all(b"new")?;
             Err(Failure::new(codes::SYSTEM, "no"))
         });

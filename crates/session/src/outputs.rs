@@ -10,35 +10,40 @@ use std::sync::PoisonError;
 use phineus_bytecode::{Description, OutputPort, Table};
 use phineus_tables::{Format, sink, write_table};
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, codes};
 use crate::inputs::InputTable;
+use crate::leftovers::Leftovers;
 use crate::output_file::{check_room, write_atomically};
 use crate::output_table::{OutputTable, TableTo};
 use crate::own_rows::Shown;
 use crate::ports::Files;
 use crate::report::OutputReport;
+use crate::settings::Run;
 
 /// Where each output goes, by output port; the caller has the others as tables.
 #[derive(Clone, Debug, Default)]
-pub struct Destinations(BTreeMap<String, TableTo>);
+pub struct Destinations {
+    tables: BTreeMap<String, TableTo>,
+    leftovers: Leftovers,
+}
 
 impl Destinations {
-    /// Finds the port of each of `outputs`; `party` learns the outputs in question, or all parties if
+    /// Finds the port of each output of `run`; `party` learns the outputs in question, or all parties if
     /// none.
     ///
     /// # Errors
     /// An output that does not exist, a file that cannot be written, and one that something else would
     /// be lost in: an input, or another output.
     pub fn new(
-        outputs: &[OutputTable],
-        inputs: &[InputTable],
+        run: &Run,
         description: &Description,
         party: Option<u16>,
     ) -> Result<Destinations, Failure> {
         let learned = |port: &&OutputPort| party.is_none_or(|party| port.parties.contains(&party));
         let ports: Vec<&OutputPort> = description.outputs.iter().filter(learned).collect();
-        let mut destinations = Destinations::default();
-        for OutputTable { output, to } in outputs {
+        let leftovers = run.resources.leftovers.clone();
+        let mut destinations = Destinations { tables: BTreeMap::new(), leftovers };
+        for OutputTable { output, to } in &run.outputs {
             let targets: Vec<(&OutputPort, TableTo)> = match output {
                 Some(name) => {
                     let port = description.outputs.iter().find(|port| port.name == *name);
@@ -57,7 +62,7 @@ impl Destinations {
                 },
             };
             for (port, to) in targets {
-                destinations.add(port, to, inputs)?;
+                destinations.add(port, to, &run.inputs)?;
             }
         }
         Ok(destinations)
@@ -74,20 +79,20 @@ impl Destinations {
             check_format(port, path)?;
             check_room(path, Format::of(path).longest_bytes(&port.columns, port.rows))?;
         }
-        self.0.insert(port.name.clone(), to);
+        self.tables.insert(port.name.clone(), to);
         Ok(())
     }
 
     /// Refuses a second place for an output, and a file that already has a use.
     fn check_apart(&self, port: &str, to: &TableTo, inputs: &[InputTable]) -> Result<(), Failure> {
         let TableTo::File(path) = to else {
-            return match self.0.contains_key(port) {
+            return match self.tables.contains_key(port) {
                 true => Err(Failure::usage(format!("output '{port}' has two places"))),
                 false => Ok(()),
             };
         };
         let shown = path.display();
-        match self.0.get(port) {
+        match self.tables.get(port) {
             Some(TableTo::File(first)) => {
                 let message =
                     format!("output '{port}' has two files, {} and {shown}", first.display());
@@ -99,7 +104,7 @@ impl Destinations {
             None => {}
         }
         let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let used = self.0.iter().filter_map(|(port, to)| match to {
+        let used = self.tables.iter().filter_map(|(port, to)| match to {
             TableTo::File(used) => Some((port, used)),
             TableTo::Sink(_) => None,
         });
@@ -117,12 +122,12 @@ impl Destinations {
 
     /// Returns whether all results stay with the caller.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.tables.is_empty()
     }
 
     /// Returns whether a result leaves through a file or sink.
     pub fn contains(&self, port: &str) -> bool {
-        self.0.contains_key(port)
+        self.tables.contains_key(port)
     }
 
     /// Writes the outputs that there are and that have a place; notes in `reports` where they went and
@@ -139,7 +144,7 @@ impl Destinations {
     ) -> Result<(), Failure> {
         let ports = description.outputs.iter().zip(outputs).enumerate();
         for (index, (port, table)) in ports {
-            let (Some(to), Some(table)) = (self.0.get(&port.name), table) else { continue };
+            let (Some(to), Some(table)) = (self.tables.get(&port.name), table) else { continue };
             let shown = Shown::new(description, port, table, files);
             let mut rows = table.row_count();
             match to {
@@ -149,11 +154,11 @@ impl Destinations {
                     match format.shows_own_rows() {
                         true => {
                             rows = shown.row_count();
-                            write_atomically(path, |file| {
+                            write_atomically(path, &self.leftovers, |file| {
                                 Ok(shown.write(&mut *sink(format, file))?)
                             })?
                         }
-                        false => write_file(path, table)?,
+                        false => write_file(path, table, &self.leftovers)?,
                     }
                 }
                 TableTo::Sink(sink) => {
@@ -178,9 +183,9 @@ impl Destinations {
 ///
 /// # Errors
 /// If the format cannot hold its columns, or writing fails.
-pub fn write_file(path: &Path, table: &Table) -> Result<(), Failure> {
+pub fn write_file(path: &Path, table: &Table, leftovers: &Leftovers) -> Result<(), Failure> {
     let format = Format::of(path);
-    write_atomically(path, |file| Ok(write_table(table, &mut *sink(format, file))?))
+    write_atomically(path, leftovers, |file| Ok(write_table(table, &mut *sink(format, file))?))
 }
 
 /// Endings of names that promise a format which results are not written in. A file of any other name,
@@ -201,13 +206,12 @@ fn check_format(port: &OutputPort, path: &Path) -> Result<(), Failure> {
         let (shown, known) = (path.display(), names.join(", "));
         let message = format!("{shown}: results are written as {known}, not as .{extension}");
         let remedy = match extension.as_str() {
-            "json" | "jsonl" | "ndjson" => {
-                "name a .csv file; `--json` prints results as JSON to stdout"
-            }
+            "json" | "jsonl" | "ndjson" => Remedy::new("name a .csv file")
+                .at_command_line("; `--json` prints results as JSON to stdout"),
             "parquet" | "feather" | "arrow" | "arrows" => {
-                "name a .csv file, or install Phineus with `--features parquet`"
+                Remedy::new("name a .csv file, or install Phineus with `--features parquet`")
             }
-            _ => "name a .csv file, which other programs can open",
+            _ => Remedy::new("name a .csv file, which other programs can open"),
         };
         return Err(Failure::new(codes::OUTPUT_FORMAT, message).remedy(remedy));
     }
@@ -260,7 +264,8 @@ mod tests {
             let outputs: Vec<OutputTable> =
                 arguments.iter().map(|a| OutputTable::parse(a)).collect();
             let inputs = [InputTable::parse("x=in.csv")];
-            Destinations::new(&outputs, &inputs, &description, None).err().map(|f| f.message())
+            let run = Run { outputs, inputs: inputs.into(), ..Run::default() };
+            Destinations::new(&run, &description, None).err().map(|f| f.message())
         };
         let said = |arguments: &[&str], part: &str| {
             let message = refused(arguments).expect("a mistake");
@@ -282,8 +287,8 @@ mod tests {
     #[test]
     fn an_unknown_output_is_named() {
         let description = description(&[("sum", &[0]), ("all", &[0, 1])]);
-        let outputs = [OutputTable::parse("x=y.csv")];
-        let failure = Destinations::new(&outputs, &[], &description, Some(0)).err();
+        let run = Run { outputs: vec![OutputTable::parse("x=y.csv")], ..Run::default() };
+        let failure = Destinations::new(&run, &description, Some(0)).err();
         let message = failure.expect("there is no x").message();
         assert_eq!(message, "there is no output 'x'; there are: sum, all");
     }

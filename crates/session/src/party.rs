@@ -12,14 +12,13 @@ use std::time::Duration;
 use phineus_bytecode::{Description, Table};
 use phineus_channels::{FramedChannel, Mesh, Parties};
 use phineus_crypto::Prg;
-use phineus_engine::StorageBackend;
 use phineus_ot::SessionId;
 use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::client::ClientJob;
-use crate::correlated::{StoredFigures, tables_path};
+use crate::correlated::{NewFile, StoredFigures, tables_path};
 use crate::execute::{Executed, Job};
 use crate::failure::{Failure, codes};
 use crate::meeting::{Meeting, close_unused, meet, meet_in_memory};
@@ -31,7 +30,7 @@ use crate::progress::Progress;
 use crate::protocol::{Protocol, Start, aheads, metered};
 use crate::registry::Registry;
 use crate::report::RunReport;
-use crate::settings::{Choice, Connections, Making, MemoryLimit, Preprocessed, Run};
+use crate::settings::{Choice, Connections, Making, MemoryLimit, Preprocessed, Resources, Run};
 use crate::told::Told;
 use crate::traced::without_openings;
 
@@ -179,8 +178,7 @@ pub fn preprocess(
     let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
     progress.stage("making triples");
     let Part::Computing(planned, _) = &agreed.part else { unreachable!("clients were refused") };
-    let backend = run.resources.storage;
-    let stored = store(&prepared, (planned, &agreed.session), (making, backend), mesh);
+    let stored = store(&prepared, (planned, &agreed.session), (making, &run.resources), mesh);
     let stored = stored.map_err(|failure| {
         let failure = progress.cancel().or_reason(failure);
         failure.revealed(format!("{}; nothing is stored", Told::Wish.sentence()))
@@ -202,7 +200,7 @@ pub fn preprocess(
 fn store(
     prepared: &Preparation<'_>,
     (planned, session): (&PlannedFile, &SessionId),
-    (making, backend): (&Making, StorageBackend),
+    (making, resources): (&Making, &Resources),
     mut mesh: Mesh,
 ) -> Result<StoredFigures, Failure> {
     // Nothing else compares the sizes of batches, which plans made elsewhere bring along.
@@ -229,17 +227,19 @@ fn store(
         None => None,
         Some(garbling) => {
             let (stream, seed) = (last(), Prg::from_seed(prg.next_block()));
-            let place = (prepared.scratch.directory(), backend);
-            Some(garbling.store(stream, seed, session, &path, place)?)
+            let place = (prepared.scratch.directory(), resources.storage);
+            let file = (&*path, &resources.leftovers);
+            Some(garbling.store(stream, seed, session, file, place)?)
         }
     };
     let parties = last();
     let key = prepared.stored_key.as_ref().expect("made when it was prepared");
+    let file = NewFile { path: &making.out, key, leftovers: &resources.leftovers };
     let correlated = (parties, tables.as_ref().map(|tables| &tables.key));
     // A file is of no use unless all have theirs.
     let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
-    let stored = crate::stored::store(&making.out, key, planned, correlated, prg, session)
-        .and_then(|stored| {
+    let stored =
+        crate::stored::store(&file, planned, correlated, prg, session).and_then(|stored| {
             agreement::exchange_agreement(&mut mesh[0], &all).map(|()| stored).inspect_err(|_| {
                 let _ = std::fs::remove_file(&making.out);
             })

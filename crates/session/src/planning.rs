@@ -74,7 +74,7 @@ impl PlannedFile {
             });
             match failure.remedy.clone() {
                 Some(remedy) if failure.needed_bytes.is_some() => {
-                    failure.remedy(format!("{remedy}, or plan it again for less"))
+                    failure.remedy(remedy.and(", or plan it again for less"))
                 }
                 _ => failure,
             }

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::failure::Failure;
-use crate::leftovers;
+use crate::leftovers::{Held, Leftovers};
 
 const PREFIX: &str = "phineus-";
 const LOCK: &str = ".phineus-private";
@@ -22,16 +22,18 @@ const MARK: &[u8] = b"The private directory of a local run of Phineus, removed w
 /// A directory that only this user can read.
 pub struct PrivateDirectory {
     directory: tempfile::TempDir,
+    _held: Held,
     /// Locked until it is closed, by whatever ends the process.
     _lock: File,
 }
 
 impl PrivateDirectory {
-    /// Makes one among the temporary files, and removes those that others left behind.
-    pub fn new() -> Result<PrivateDirectory, Failure> {
+    /// Makes one among the temporary files, and removes those that others left behind. It is one of
+    /// `leftovers` until it is dropped.
+    pub fn new(leftovers: &Leftovers) -> Result<PrivateDirectory, Failure> {
         let parent = std::env::temp_dir();
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&parent)?;
-        leftovers::remember(directory.path());
+        let held = leftovers.hold(directory.path());
         // Nobody sees the lock before it is locked.
         let making = directory.path().join(format!("{LOCK}.new"));
         let mut lock = File::create(&making)?;
@@ -41,17 +43,11 @@ impl PrivateDirectory {
         }
         let own = std::fs::symlink_metadata(directory.path())?.uid();
         remove_abandoned(&parent, own);
-        Ok(PrivateDirectory { directory, _lock: lock })
+        Ok(PrivateDirectory { directory, _held: held, _lock: lock })
     }
 
     pub fn path(&self) -> &Path {
         self.directory.path()
-    }
-}
-
-impl Drop for PrivateDirectory {
-    fn drop(&mut self) {
-        leftovers::forget(self.directory.path());
     }
 }
 

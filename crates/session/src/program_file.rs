@@ -14,6 +14,7 @@ use phineus_plan::ScratchFile;
 use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, codes};
+use crate::leftovers::Leftovers;
 
 /// The last bytes of a plan with garbled values.
 const BESIDE_MAGIC: &[u8; 8] = b"PHGARBLE";
@@ -251,13 +252,18 @@ impl ProgramFile {
     }
 
     /// Copies the file to `path`.
-    pub fn save(&self, path: &Path) -> Result<(), Failure> {
-        self.save_with(None, path)
+    pub fn save(&self, path: &Path, leftovers: &Leftovers) -> Result<(), Failure> {
+        self.save_with(None, path, leftovers)
     }
 
     /// Saves the file together with the garbling plan.
-    pub fn save_with(&self, garbling: Option<&ProgramFile>, path: &Path) -> Result<(), Failure> {
-        crate::output_file::write_atomically(path, |output| {
+    pub fn save_with(
+        &self,
+        garbling: Option<&ProgramFile>,
+        path: &Path,
+        leftovers: &Leftovers,
+    ) -> Result<(), Failure> {
+        crate::output_file::write_atomically(path, leftovers, |output| {
             let own = |output: &mut _| Ok(io::copy(&mut self.view(), output)?);
             match garbling {
                 None => own(output).map(drop),

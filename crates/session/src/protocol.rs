@@ -33,7 +33,7 @@ use phineus_protocols::spdz::{Masks, SpdzSettings};
 use crate::accelerator::Accelerator;
 use crate::choices::{Choice, Variant};
 use crate::execute::{Executed, Job};
-use crate::failure::Failure;
+use crate::failure::{Failure, RunField};
 use crate::metered::Metered;
 use crate::program_file::ProgramFile;
 
@@ -92,6 +92,16 @@ impl Setting {
             Setting::YaoToArithmetic => "--y2a",
             Setting::Broadcast => "--broadcast",
             Setting::NarrowMasks => crate::choices::NARROW_MASKS,
+        }
+    }
+
+    /// The field of a run that states it.
+    pub fn field(self) -> RunField {
+        match self {
+            Setting::Ot => RunField::Ot,
+            Setting::YaoToArithmetic => RunField::YaoToArithmetic,
+            Setting::Broadcast => RunField::Broadcast,
+            Setting::NarrowMasks => RunField::NarrowMasks,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use phineus_bytecode::{Description, InputPort};
 use phineus_tables::Names;
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::ports::{candidates, named};
 use crate::settings::{Choice, Reading, RepeatKeys};
 
@@ -116,8 +116,11 @@ pub fn unknown_column(wanted: &str, ports: &[&InputPort]) -> Failure {
         ports => ports.iter().map(list).collect::<Vec<_>>().join("; "),
     };
     let message = format!("--column: no input wants a column '{wanted}'; {known}");
-    Failure::new(codes::NO_SUCH_COLUMN, message)
-        .remedy("write --column WANTED=FOUND, with the name in your file on the right")
+    Failure::new(codes::NO_SUCH_COLUMN, message).remedy(
+        Remedy::new("write ")
+            .field(RunField::Columns)
+            .and(" WANTED=FOUND, with the name in your file on the right"),
+    )
 }
 
 #[cfg(test)]

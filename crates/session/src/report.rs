@@ -16,6 +16,7 @@ use crate::client::{ClientRun, ClientWalk};
 use crate::distance;
 use crate::execute::Executed;
 use crate::failure::{Failure, codes};
+use crate::leftovers::Leftovers;
 use crate::output_file::write_atomically;
 use crate::planned::PlannedFile;
 use crate::prediction::{Starting, garbling_traffic, predict, preprocessing_bytes};
@@ -398,8 +399,12 @@ pub fn outputs(description: &Description) -> Vec<OutputReport> {
 }
 
 /// Writes anything as JSON for people.
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    write_atomically(path, |file| {
+pub fn write_json(
+    path: &Path,
+    value: &impl Serialize,
+    leftovers: &Leftovers,
+) -> Result<(), Failure> {
+    write_atomically(path, leftovers, |file| {
         use std::io::Write;
         let text = serde_json::to_string_pretty(value).expect("reports are text and numbers");
         Ok(writeln!(file, "{text}")?)

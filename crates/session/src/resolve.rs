@@ -18,6 +18,7 @@ use phineus_protocols::garbled::totals;
 
 use crate::c_reader::ReadApart;
 use crate::failure::{Failure, codes};
+use crate::leftovers::Leftovers;
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
 use crate::registry::Registry;
@@ -50,7 +51,8 @@ impl Resolved<'_> {
     }
 }
 
-/// Finds what `name` stands for.
+/// Finds what `name` stands for. The folder of the process that reads a C program is one of
+/// `leftovers`.
 ///
 /// # Errors
 /// Says what names there are, or what is wrong with the file.
@@ -58,6 +60,7 @@ pub fn resolve<'a>(
     registry: &'a Registry,
     name: Option<&str>,
     scratch: &Scratch,
+    leftovers: &Leftovers,
 ) -> Result<Resolved<'a>, Failure> {
     let Some(name) = name else {
         return match registry.own() {
@@ -80,18 +83,17 @@ pub fn resolve<'a>(
         return Ok(Resolved::Loaded(Box::new(Hybrid::open(path)?)));
     }
     if path.is_file() && is_c(path) {
-        return c_program(registry, path).map(Resolved::Loaded);
+        return c_program(registry, path, leftovers).map(Resolved::Loaded);
     }
     if path.is_file() {
         return resolve_file(path, scratch);
     }
-    let mut failure =
+    let failure =
         Failure::new(codes::NO_SUCH_PROGRAM, format!("there is no program or file '{name}'"));
-    failure.remedy = Some(match registry.closest(name) {
+    Err(failure.remedy(match registry.closest(name) {
         Some(close) => format!("did you mean '{close}'? `phineus programs` lists all names"),
         None => "`phineus programs` lists the names".to_owned(),
-    });
-    Err(failure)
+    }))
 }
 
 /// Whether the file is a C program.
@@ -99,10 +101,14 @@ pub fn is_c(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "c")
 }
 
-fn c_program(registry: &Registry, path: &Path) -> Result<Box<dyn Program>, Failure> {
+fn c_program(
+    registry: &Registry,
+    path: &Path,
+    leftovers: &Leftovers,
+) -> Result<Box<dyn Program>, Failure> {
     match registry.c {
         Some(c) => Ok((c.open)(path)?),
-        None => Ok(Box::new(ReadApart::open(&c_executable(path)?, path)?)),
+        None => Ok(Box::new(ReadApart::open(&c_executable(path)?, path, leftovers)?)),
     }
 }
 

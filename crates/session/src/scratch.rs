@@ -2,7 +2,7 @@
 
 use phineus_plan::Scratch;
 
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::memory_budget::scratch_memory;
 use crate::settings::Resources;
 
@@ -17,7 +17,7 @@ pub fn scratch_of(resources: &Resources) -> Result<Scratch, Failure> {
     tempfile::tempfile_in(directory).map_err(|error| {
         let message = format!("cannot make a temporary file in {}: {error}", directory.display());
         Failure::new(codes::SCRATCH_DIRECTORY, message)
-            .remedy("name another directory with --swap-dir")
+            .remedy(Remedy::new("name another directory with ").field(RunField::SwapDir))
     })?;
     Ok(Scratch::new(directory.clone(), scratch_memory(limit_bytes)))
 }

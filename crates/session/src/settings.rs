@@ -11,6 +11,7 @@ pub use crate::choices::{
     RepeatKeys, Variant, VariantChoices, Y2aChoice,
 };
 pub use crate::inputs::{InputTable, TableFrom};
+pub use crate::leftovers::Leftovers;
 pub use crate::memory_pool::{MemoryLimit, MemoryPool, Reservation};
 pub use crate::output_table::{OutputTable, TableTo};
 pub use crate::protocol::{Protocol, ProtocolChoice, list as protocols};
@@ -47,6 +48,8 @@ pub struct Resources {
     pub storage: StorageBackend,
     /// Whether a CUDA device multiplies matrices.
     pub gpu: GpuChoice,
+    /// What a caller removes that ends its process before the session has ended.
+    pub leftovers: Leftovers,
 }
 
 /// How a party reaches the others.

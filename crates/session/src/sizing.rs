@@ -10,6 +10,7 @@ use crate::accelerator::matrix_entries;
 use crate::binding;
 use crate::casting::Cast;
 use crate::failure::Failure;
+use crate::leftovers::Leftovers;
 use crate::meeting::check_parties;
 use crate::memory_budget::{PROCESS_BYTES, Situation, connected_process_bytes};
 use crate::planned::Budget;
@@ -32,8 +33,10 @@ pub fn traced(
     choice: &ProgramChoice,
     sizes: &Sizes,
     scratch: &Scratch,
+    leftovers: &Leftovers,
 ) -> Result<TracedFile, Failure> {
-    traced_for(registry, choice, &Outsourcing::default(), sizes, scratch).map(|(traced, _)| traced)
+    traced_for(registry, choice, &Outsourcing::default(), sizes, scratch, leftovers)
+        .map(|(traced, _)| traced)
 }
 
 /// Traces for computing parties and clients; also returns the sentence about who learns what, if
@@ -44,8 +47,9 @@ pub fn traced_for(
     outsourcing: &Outsourcing,
     sizes: &Sizes,
     scratch: &Scratch,
+    leftovers: &Leftovers,
 ) -> Result<(TracedFile, Option<String>), Failure> {
-    let resolved = resolve(registry, choice.program.as_deref(), scratch)?;
+    let resolved = resolve(registry, choice.program.as_deref(), scratch, leftovers)?;
     let (arguments, description) = shape(&resolved, &choice.parameters)?;
     // The sentence names the program's own parties, so there is none where others compute for them.
     let program = resolved.program().filter(|_| !outsourcing.is_stated());

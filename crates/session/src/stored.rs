@@ -11,7 +11,7 @@ use phineus_protocols::bmr::TableKey;
 
 use crate::choices::Preprocessed;
 use crate::correlated::{NewFile, StoredFigures, Stream, authenticated, shares};
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::planned::PlannedFile;
 use crate::protocol::Protocol;
 use crate::traced::TracedFile;
@@ -62,23 +62,21 @@ pub fn check_stated(planned: &PlannedFile) -> Result<(), Failure> {
 
 /// Makes all that the plan demands, with the others, into a file that does not exist yet, with the key
 /// of the garbled tables beside it. Leaves nothing behind if it fails.
-pub fn store(
-    path: &Path,
-    key: &StoredKey,
+pub(crate) fn store(
+    file: &NewFile<'_>,
     planned: &PlannedFile,
     (parties, tables): (Stream, Option<&TableKey>),
     prg: Prg,
     session: &SessionId,
 ) -> Result<(StoredFigures, Stream), Failure> {
-    let file = NewFile { path, key };
     let Some(field) = field(planned) else {
-        return shares::store(&file, (planned, tables), parties, prg, session);
+        return shares::store(file, (planned, tables), parties, prg, session);
     };
     let planned = (planned, field);
     match field {
-        FieldName::F61 => authenticated::store::<F61>(&file, planned, parties, prg, session),
-        FieldName::F32 => authenticated::store::<F32>(&file, planned, parties, prg, session),
-        FieldName::F128 => authenticated::store::<F128>(&file, planned, parties, prg, session),
+        FieldName::F61 => authenticated::store::<F61>(file, planned, parties, prg, session),
+        FieldName::F32 => authenticated::store::<F32>(file, planned, parties, prg, session),
+        FieldName::F128 => authenticated::store::<F128>(file, planned, parties, prg, session),
     }
 }
 
@@ -95,6 +93,9 @@ pub fn check_preprocessing(
     }
     let message = "how often the blocks of this program run turns out when it runs, so what they \
                    need cannot be made before";
-    Err(Failure::new(codes::NOT_BEFOREHAND, message)
-        .remedy("leave --preprocessing away: all that is needed is then made while it runs"))
+    Err(Failure::new(codes::NOT_BEFOREHAND, message).remedy(
+        Remedy::new("leave ")
+            .field(RunField::Preprocessing)
+            .and(" away: all that is needed is then made while it runs"),
+    ))
 }

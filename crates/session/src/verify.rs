@@ -10,7 +10,7 @@ use phineus_plan::Scratch;
 use crate::binding::{self, Assigned, Inputs};
 use crate::correlated::Source;
 use crate::execute::Job;
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
 use crate::own_rows::without_meaningless;
 use crate::planned::PlannedFile;
@@ -102,8 +102,9 @@ impl Verified {
             (Verdict::Unknown(why), _) => {
                 let message = format!("the results are not compared with {name}: {why}");
                 Err(Failure::new(codes::NOT_COMPARED, message).remedy(
-                    "the results are given as they were computed; leave --verify out, or change \
-                     what the reference does on these inputs",
+                    Remedy::new("the results are given as they were computed; leave ")
+                        .field(RunField::Verify)
+                        .and(" out, or change what the reference does on these inputs"),
                 ))
             }
         }
@@ -123,7 +124,8 @@ pub fn compare(
     outputs: &[Option<Table>],
 ) -> Result<Verified, Failure> {
     let scratch = scratch_of(&run.resources)?;
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved =
+        resolve(registry, run.choice.program.as_deref(), &scratch, &run.resources.leftovers)?;
     let assigned = binding::assign(description, &run.inputs, &[], None)?;
     refuse_stdin(&assigned)?;
     let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::arguments::{Cli, Command, Demo, DemoSubject};
 use crate::commands::run::{Answer, RunCommand, say_verified, verified_locally};
+use crate::leftovers::leftovers;
 use crate::output::Console;
 
 const PROGRAM: &str = "password-reuse";
@@ -48,7 +49,7 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
     console.say(&format!("Two sites, site_a and site_b, have {rows} users each."));
     console.say("They want to know how many people use the same password on both sites,");
     console.say("and neither may see a single user name or password hash of the other.");
-    let temporary = PrivateDirectory::new()?;
+    let temporary = PrivateDirectory::new(leftovers())?;
     let directory = demo.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     std::fs::create_dir_all(&directory).map_err(|error| Failure::file(&directory, &error))?;
     let files = write_sites(&directory, users)?;
@@ -101,7 +102,7 @@ impl Shown<'_> {
         start: Instant,
         console: &Console,
     ) -> Result<(), Failure> {
-        write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }))?;
+        write_json(&run.report, &serde_json::json!({ "parties": &answer.reports }), leftovers())?;
         if console.is_json {
             console.document(serde_json::json!({
                 self.name: self.value,

@@ -35,6 +35,7 @@ use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::arguments::Explain;
+use crate::leftovers::leftovers;
 use crate::output::Console;
 
 use description::describe;
@@ -59,7 +60,7 @@ pub(crate) fn run(
     let scratch = scratch_of(&explain.resources.settings())?;
     let (choice, sizes) = (explain.choice.settings(), explain.sizes.settings());
     let clients = explain.outsourcing.clone().settings();
-    let (traced, learns) = traced_for(registry, &choice, &clients, &sizes, &scratch)?;
+    let (traced, learns) = traced_for(registry, &choice, &clients, &sizes, &scratch, leftovers())?;
     let limit = explain.resources.limit().bytes();
     let is_dealt = explain.fake_preprocessing;
     let net = explain.net;

@@ -35,6 +35,7 @@ use phineus_tables::{Content, Input, TextKey, open};
 
 use crate::cancel::cancel;
 use crate::display::{Display, End, Line};
+use crate::leftovers::leftovers;
 use crate::results::child_file;
 
 use children::{REPORT, child_command, key_file, preprocessing_options, stored_file};
@@ -107,7 +108,7 @@ fn run_children(
     check_preprocessed(run)?;
     check_ot(&run.together)?;
     let scratch = scratch_of(&run.resources)?;
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch, leftovers())?;
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
     // What reads a program has no place beside those who run it.
     drop(resolved);
@@ -149,7 +150,7 @@ fn run_children(
             .clone()
             .try_for_each(|name| open_key(&stored_file(directory, name), &key(name)).map(drop))?;
     }
-    let directory = PrivateDirectory::new()?;
+    let directory = PrivateDirectory::new(leftovers())?;
     prepare_places(directory.path(), &cast.members, run.reading.text_key.as_ref())?;
     cancel().ask();
     let (sender, events) = mpsc::channel();

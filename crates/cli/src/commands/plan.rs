@@ -30,6 +30,7 @@ use serde_json::json;
 
 use crate::arguments::{Check, Plan, Show};
 use crate::commands::check_c;
+use crate::leftovers::leftovers;
 use crate::output::Console;
 
 /// Plans a program into a file.
@@ -38,19 +39,20 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     check_writable(&plan.out)?;
     let (choice, sizes) = (plan.choice.settings(), plan.sizes.settings());
     let clients = plan.outsourcing.clone().settings();
-    let (traced, _) = sizing::traced_for(registry, &choice, &clients, &sizes, &scratch)?;
+    let (traced, _) =
+        sizing::traced_for(registry, &choice, &clients, &sizes, &scratch, leftovers())?;
     if traced.kind == Kind::Planned {
         return Err(Failure::new(codes::PLANNED_ALREADY, "this file is planned already"));
     }
     if let Some(path) = &plan.program_out {
-        traced.file.save(path)?;
+        traced.file.save(path, leftovers())?;
     }
     let limit = plan.resources.limit().bytes();
     let variants = plan.variants.choices().variants(&[plan.ot]);
     let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     let candidate = candidates(&traced, (&[plan.protocol], &variants), terms, &scratch).pop();
     let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
-    planned.save(&plan.out)?;
+    planned.save(&plan.out, leftovers())?;
     let figures = planned.plan();
     if console.is_json {
         console.document(json!({
@@ -84,6 +86,7 @@ pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Resul
         &show.choice.settings(),
         &Sizes::default(),
         &scratch_within(default_limit()),
+        leftovers(),
     )?;
     if console.is_json || show.description {
         let hash = traced.hash.to_string();
@@ -155,8 +158,13 @@ pub(crate) fn check_file(
         return check_c::check(registry, path, &arguments.choice, console);
     }
     let scratch = scratch_within(default_limit());
-    let traced =
-        sizing::traced(registry, &arguments.choice.settings(), &Sizes::default(), &scratch)?;
+    let traced = sizing::traced(
+        registry,
+        &arguments.choice.settings(),
+        &Sizes::default(),
+        &scratch,
+        leftovers(),
+    )?;
     let mut proven = "every instruction is well formed".to_owned();
     let mut faults = Vec::new();
     if let Some(blocks) = &traced.blocks {
@@ -365,11 +373,19 @@ fn source_of(
         description.inputs.iter().map(|port| (port.name.clone(), port.rows.to_string())).collect();
     let choice = |parameters| ProgramChoice { program: Some(name.to_owned()), parameters };
     // A circuit has sizes to be stated, a traced file has its own.
-    sizing::traced(registry, &choice(Vec::new()), &Sizes::default(), &scratch).and_then(|traced| {
-        if traced.hash.to_string() == description.plan.as_ref().map_or("", |p| &p.program_hash) {
-            return Ok(traced);
-        }
-        sizing::traced(registry, &choice(parameters), &Sizes { rows, ..Sizes::default() }, &scratch)
+    sizing::traced(registry, &choice(Vec::new()), &Sizes::default(), &scratch, leftovers())
+        .and_then(|traced| {
+            if traced.hash.to_string() == description.plan.as_ref().map_or("", |p| &p.program_hash)
+            {
+                return Ok(traced);
+            }
+            sizing::traced(
+                registry,
+                &choice(parameters),
+                &Sizes { rows, ..Sizes::default() },
+                &scratch,
+                leftovers(),
+            )
             .or(Ok(traced))
-    })
+        })
 }

@@ -17,6 +17,7 @@ use crate::arguments::Preprocess;
 use crate::cancel::cancel;
 use crate::commands::local;
 use crate::display::Display;
+use crate::leftovers::leftovers;
 use crate::output::Console;
 use crate::signals;
 
@@ -61,7 +62,7 @@ fn run_child(
     signals::end_with_parent(&local::cluster(run).file);
     let display = Display::for_parent();
     let result = party::preprocess(registry, run, making, &display.progress())
-        .and_then(|stored| write_json(&local::report_beside(directory), &stored));
+        .and_then(|stored| write_json(&local::report_beside(directory), &stored, leftovers()));
     display.ended(result.as_ref().map(drop));
     // The parent prints it.
     result.map_err(|failure| Failure { silent: true, ..failure })

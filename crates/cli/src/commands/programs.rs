@@ -15,6 +15,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Data, Programs};
+use crate::leftovers::leftovers;
 use crate::output::Console;
 
 /// Lists the programs.
@@ -27,7 +28,7 @@ pub(crate) fn list(
     let chosen: Vec<&dyn Program> = match &programs.name {
         None => registry.iter().collect(),
         Some(name) => {
-            found = resolve(registry, Some(name), &scratch_within(default_limit()))?;
+            found = resolve(registry, Some(name), &scratch_within(default_limit()), leftovers())?;
             let program = found.program().ok_or_else(|| {
                 Failure::usage(format!("{name} is a file of fixed size, without parameters"))
                     .remedy(format!("`phineus show {name}` prints it"))
@@ -102,8 +103,12 @@ fn to_json(program: &dyn Program) -> serde_json::Value {
 
 /// Generates input files.
 pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Result<(), Failure> {
-    let resolved =
-        resolve(registry, data.choice.program.as_deref(), &scratch_within(default_limit()))?;
+    let resolved = resolve(
+        registry,
+        data.choice.program.as_deref(),
+        &scratch_within(default_limit()),
+        leftovers(),
+    )?;
     let (mut arguments, probed) = shape(&resolved, &data.choice.parameters)?;
     for (port, rows) in stated_rows(&probed, &data.rows)? {
         if let Some(arguments) = &mut arguments {
@@ -128,7 +133,7 @@ pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Resul
         let extension = &data.format;
         let name = port.name.replace('/', "_");
         let path = data.out_dir.join(format!("{name}.{extension}"));
-        write_file(&path, table)?;
+        write_file(&path, table, leftovers())?;
         let owner = &description.parties[usize::from(port.party)];
         let rows = table.row_count();
         console.say(&format!(

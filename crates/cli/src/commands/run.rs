@@ -35,6 +35,7 @@ use crate::arguments;
 use crate::cancel::cancel;
 use crate::commands::local::{self, LocalRun};
 use crate::display::Display;
+use crate::leftovers::leftovers;
 use crate::output::Console;
 use crate::results;
 use crate::signals;
@@ -158,7 +159,7 @@ fn run_child(registry: &Registry, run: &RunCommand, directory: &Path) -> Result<
         results::leave(directory, &finished.outputs)?;
         local::write_description(directory, &finished.description)?;
         // Whether the plan was kept the parent says, when it has given out what came.
-        write_json(&run.report, &finished.report)
+        write_json(&run.report, &finished.report, leftovers())
     });
     display.ended(result.as_ref().map(drop));
     // The parent prints it.
@@ -169,7 +170,7 @@ fn write_report(run: &RunCommand, report: &impl serde::Serialize) -> Result<(), 
     if run.report == Path::new("none") {
         return Ok(());
     }
-    write_json(&run.report, report)
+    write_json(&run.report, report, leftovers())
 }
 
 /// Prints what the user should know of a run, and its figures for those who ask for them.
@@ -199,7 +200,7 @@ fn run_locally(registry: &Registry, run: &RunCommand, console: &Console) -> Resu
     let mut answer = answer_locally(registry, run, console)?;
     let Answer { description, outputs, reports, files, repeated, .. } = &mut answer;
     let (description, outputs, files) = (&*description, &*outputs, &*files);
-    let destinations = Destinations::new(&run.outputs, &run.inputs, description, None)?;
+    let destinations = Destinations::new(run, description, None)?;
     let mut places = results_of(description);
     // Before they are compared: whatever comes of that, here they are.
     destinations.write(description, outputs, files, &mut places)?;
@@ -260,10 +261,10 @@ pub(crate) fn answer_locally(
 ) -> Result<Answer, Failure> {
     if !run.outputs.is_empty() {
         let scratch = scratch_of(&run.resources)?;
-        let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+        let resolved = resolve(registry, run.choice.program.as_deref(), &scratch, leftovers())?;
         let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
         Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
-        Destinations::new(&run.outputs, &run.inputs, &description, None)?;
+        Destinations::new(run, &description, None)?;
     }
     check_repeatable(run)?;
     let display = console.display();
@@ -369,11 +370,11 @@ fn run_in_the_clear(
     console: &Console,
 ) -> Result<(), Failure> {
     let scratch = scratch_of(&run.resources)?;
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch, leftovers())?;
     let (arguments, probed) = shape(&resolved, &run.choice.parameters)?;
     let assigned = binding::assign(&probed, &run.inputs, &[], None)?;
     binding::require_all(&probed, &assigned, None)?;
-    let destinations = Destinations::new(&run.outputs, &run.inputs, &probed, None)?;
+    let destinations = Destinations::new(run, &probed, None)?;
     let files = binding::count_all(&probed, &assigned, &run.reading, (&[], None))?;
     binding::check_headers(&probed, &files)?;
     let display = console.display();

@@ -124,6 +124,10 @@ pub trait AuthenticatedRandomness<F: Field>: Send {
     /// Sums of a random integer of [`BOUNDED_BITS`] bits of each party.
     fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError>;
 
+    /// Hears what was opened behind masks from [`bits`](Self::bits) and [`bounded`](Self::bounded); what
+    /// they hide has at most `hidden_bits` bits. For tests whose masks are zero.
+    fn opened_narrowly(&mut self, _opened: &[F], _hidden_bits: u32) {}
+
     /// Random matrices `a` (`rows` by `cols`) and `b` (`cols` by `vectors`), and `c = a * b`
     /// (`rows` by `vectors`), all column by column, one after the other.
     fn matrix_triples(

@@ -14,14 +14,13 @@ use zeroize::Zeroizing;
 
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, cheated, misbehaved, say};
+use super::deviation::{Deviation, DeviationPoint};
 use super::generator::{Generator, Room};
-#[cfg(test)]
-use super::lies;
 use crate::CorrelatedError;
 use crate::authenticated::Share;
 use zerocopy::IntoBytes;
 
-impl<F: Field, C: Channel> Generator<F, C> {
+impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Makes as many bits as `bits` has space for.
     pub(super) fn bits(&mut self, bits: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         let mut columns: [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX] =
@@ -41,7 +40,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
     /// Opens `squares` and checks their MACs.
     fn open_squares(&mut self, squares: &[Share<F>]) -> Result<(), CorrelatedError> {
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
-        let mut coins = Coins::commit(parties, transcript, &mut self.prg, 1)?;
+        let mut coins = Coins::commit(parties, transcript, &mut self.prg, 1, &mut self.deviation)?;
         let Room { sums, macs, opened, said, coefficients, .. } = &mut self.room;
         refill(sums, squares.len());
         refill(macs, squares.len());
@@ -49,8 +48,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         for (square, (value, mac)) in squares.iter().zip(sums.iter_mut().zip(macs.iter_mut())) {
             (*value, *mac) = (square.value, square.mac);
         }
-        #[cfg(test)]
-        lies::tell(lies::About::Square, sums);
+        self.deviation.elements(DeviationPoint::Square, sums);
         refill(said, size_of_val(sums.as_slice()) * parties.count());
         say(parties, transcript, sums.as_bytes(), said)?;
         for summands in said.chunks_exact(squares.len() * F::BYTES) {

@@ -15,6 +15,7 @@ use phineus_ot::{FieldBits, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::deviation::Deviation;
 use super::{Batch, Demand, Generator, Kind};
 use crate::CorrelatedError;
 use crate::StoreError;
@@ -47,7 +48,7 @@ pub trait AuthenticatedSource<F: Field>: BatchSource<Batch<F>> {
 /// Authenticated correlated randomness from a source of batches.
 pub type Buffered<F, S> = buffered::Buffered<Batch<F>, S>;
 
-impl<F: Field, C: Channel> BatchGenerator for Generator<F, C> {
+impl<F: Field, C: Channel, D: Deviation> BatchGenerator for Generator<F, C, D> {
     type Batch = Batch<F>;
     type Channel = C;
 

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+use super::deviation::Deviation;
 use crate::CorrelatedError;
 
 pub(super) const DIGEST_BYTES: usize = 32;
@@ -101,6 +102,7 @@ impl Coins {
         transcript: &mut Transcript,
         prg: &mut Prg,
         count: usize,
+        deviation: &mut impl Deviation,
     ) -> Result<Coins, CorrelatedError> {
         let start = transcript.digest();
         let mut own = Zeroizing::new(vec![0; count * DIGEST_BYTES]);
@@ -111,8 +113,7 @@ impl Coins {
         }
         let mut commitments = vec![0; own.len() * parties.count()];
         say(parties, transcript, &mine, &mut commitments)?;
-        #[cfg(test)]
-        super::lies::tell_coin(&mut own, DIGEST_BYTES);
+        deviation.coins(&mut own, DIGEST_BYTES);
         Ok(Coins { start, own, commitments, opened: 0 })
     }
 

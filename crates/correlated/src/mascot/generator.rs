@@ -24,8 +24,7 @@ use super::authenticate::{
 use super::batch::{Batch, Kind, refill};
 use super::check::add_up_to_zero;
 use super::coin::{Transcript, cheated, misbehaved};
-#[cfg(test)]
-use super::lies;
+use super::deviation::{Deviation, DeviationPoint, Honest};
 use super::limits;
 use super::link::Link;
 use super::products::Products;
@@ -34,7 +33,7 @@ use crate::CorrelatedError;
 use crate::demand::BatchScale;
 
 /// Makes authenticated correlated randomness with all other parties.
-pub struct Generator<F: Field, C> {
+pub struct Generator<F: Field, C, D = Honest> {
     pub(super) parties: Parties<C>,
     /// By peer; none for this party.
     pub(super) links: Vec<Option<Link<F>>>,
@@ -45,9 +44,7 @@ pub struct Generator<F: Field, C> {
     pub(super) room: Room<F>,
     failed: bool,
     pub(super) trust: Arc<Trust>,
-    /// Deviation of a corrupted party in a test, from the next batch on.
-    #[cfg(test)]
-    pub(super) lie: Option<lies::Lie>,
+    pub(super) deviation: D,
 }
 
 /// Room for what a batch computes with; grows to the largest batch.
@@ -126,8 +123,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             room: Room::new(),
             failed: false,
             trust: Arc::new(Trust::new()),
-            #[cfg(test)]
-            lie: None,
+            deviation: Honest,
         })
     }
 
@@ -151,6 +147,16 @@ impl<F: Field, C: Channel> Generator<F, C> {
         own + (parties - 1) * link
     }
 
+    /// The same party, which deviates from now on: for tests of what the others notice.
+    pub fn deviating<D: Deviation>(self, deviation: D) -> Generator<F, C, D> {
+        let Generator {
+            parties, links, prg, key, transcript, products, room, failed, trust, ..
+        } = self;
+        Generator { parties, links, prg, key, transcript, products, room, failed, trust, deviation }
+    }
+}
+
+impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// This party's share of the key of all MACs.
     pub fn delta(&self) -> F {
         *self.key
@@ -190,8 +196,6 @@ impl<F: Field, C: Channel> Generator<F, C> {
         if self.failed {
             return Err(cheated());
         }
-        #[cfg(test)]
-        lies::add(self.lie.take());
         batch.reset(kind, count);
         if count == 0 {
             return Ok(());
@@ -216,9 +220,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
     }
 
     /// The last check of a batch; meanwhile and after it fails, nobody trusts the key.
-    pub(super) fn add_up_to_zero(&mut self, sigma: F) -> Result<(), CorrelatedError> {
-        #[cfg(test)]
-        let sigma = lies::told(lies::About::Sigma, sigma);
+    pub(super) fn add_up_to_zero(&mut self, mut sigma: F) -> Result<(), CorrelatedError> {
+        self.deviation.elements(DeviationPoint::Sigma, std::slice::from_mut(&mut sigma));
         let Generator { parties, transcript, prg, trust, .. } = self;
         trust.ask(|| add_up_to_zero(parties, transcript, prg, sigma))
     }
@@ -227,16 +230,14 @@ impl<F: Field, C: Channel> Generator<F, C> {
     pub(super) fn authenticate(&mut self, owners: Owners) -> Result<(), CorrelatedError> {
         let Room { inputs, macs, .. } = &mut self.room;
         let [row, other] = &mut self.products.rows;
-        #[cfg(test)]
-        lies::tell(lies::About::Input, inputs);
+        self.deviation.elements(DeviationPoint::Input, inputs);
         let count = inputs.len();
         let rows = [row.as_mut_slice(), other.as_mut_slice()];
         multiply_with_keys(&mut self.parties, &mut self.links, owners, inputs, count, rows)?;
         refill(macs, count);
         let owned = owners.contains(self.parties.me()).then_some(inputs.as_slice());
         add_macs(&self.links, owned, *self.key, macs);
-        #[cfg(test)]
-        lies::tell(lies::About::Mac, macs);
+        self.deviation.elements(DeviationPoint::Mac, macs);
         Ok(())
     }
 
@@ -251,8 +252,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         let Room { inputs, coefficients, sums, opened, outgoing, incoming, .. } = &mut self.room;
         refill(coefficients, inputs.len());
         draw_coefficients(coin, coefficients);
-        #[cfg(test)]
-        lies::tell(lies::About::Summand, sums);
+        self.deviation.elements(DeviationPoint::Summand, sums);
 
         // A slot for each party: the check, if there is one, and then the summands.
         let slot = CHECK_ELEMENTS + sums.len();

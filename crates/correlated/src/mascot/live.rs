@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 
 use super::buffered::{AuthenticatedSource, Buffered};
 use super::coin::cheated;
+use super::deviation::{Deviation, Honest};
 use super::limits::BATCHES_AHEAD;
 use super::trust::Trust;
 use super::{Batch, Demand, Generator, Kind, Schedule};
@@ -25,19 +26,19 @@ use crate::buffered::BatchSource;
 use crate::generator::{Pipelining, make_batches};
 
 /// Authenticated correlated randomness from a thread; see [`Live::start`].
-pub type Live<F, C> = Buffered<F, LiveSource<F, C>>;
+pub type Live<F, C, D = Honest> = Buffered<F, LiveSource<F, C, D>>;
 
 /// The thread that makes batches.
-pub struct LiveSource<F: Field, C> {
+pub struct LiveSource<F: Field, C, D = Honest> {
     delta: Zeroizing<F>,
     batches: Receiver<Result<Batch<F>, CorrelatedError>>,
     used: SyncSender<Batch<F>>,
-    thread: JoinHandle<Option<Generator<F, C>>>,
+    thread: JoinHandle<Option<Generator<F, C, D>>>,
     failed: bool,
     trust: Arc<Trust>,
 }
 
-impl<F: Field, C: Channel + 'static> Live<F, C> {
+impl<F: Field, C: Channel + 'static, D: Deviation> Live<F, C, D> {
     /// Starts making what is demanded, in the order of its use.
     ///
     /// All parties must give the same demand and order.
@@ -45,10 +46,10 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
     /// # Errors
     /// When the system has no thread to give.
     pub fn start(
-        generator: Generator<F, C>,
+        generator: Generator<F, C, D>,
         demand: Demand,
         order: impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + 'static,
-    ) -> std::io::Result<Live<F, C>> {
+    ) -> std::io::Result<Live<F, C, D>> {
         Live::start_batches(generator, Schedule::new(demand, order))
     }
 
@@ -58,9 +59,9 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
     /// # Errors
     /// When the system has no thread to give.
     pub fn start_batches(
-        generator: Generator<F, C>,
+        generator: Generator<F, C, D>,
         schedule: impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + 'static,
-    ) -> std::io::Result<Live<F, C>> {
+    ) -> std::io::Result<Live<F, C, D>> {
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let (used, recycled) = sync_channel(BATCHES_AHEAD + 1);
         let trust = generator.trust.clone();
@@ -78,7 +79,7 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
     ///
     /// # Panics
     /// If something that was demanded has not been used.
-    pub fn finish(self) -> Result<Generator<F, C>, CorrelatedError> {
+    pub fn finish(self) -> Result<Generator<F, C, D>, CorrelatedError> {
         assert!(self.is_used_up(), "less was used than was demanded");
         match self.source.batches.recv() {
             Ok(Ok(_)) => panic!("less was used than was demanded"),
@@ -91,7 +92,7 @@ impl<F: Field, C: Channel + 'static> Live<F, C> {
     }
 }
 
-impl<F: Field, C: Send> AuthenticatedSource<F> for LiveSource<F, C> {
+impl<F: Field, C: Send, D: Send> AuthenticatedSource<F> for LiveSource<F, C, D> {
     fn delta(&self) -> F {
         *self.delta
     }
@@ -119,7 +120,7 @@ impl<F: Field, C: Send> AuthenticatedSource<F> for LiveSource<F, C> {
     }
 }
 
-impl<F: Field, C: Send> BatchSource<Batch<F>> for LiveSource<F, C> {
+impl<F: Field, C: Send, D: Send> BatchSource<Batch<F>> for LiveSource<F, C, D> {
     fn next(
         &mut self,
         _: Kind,

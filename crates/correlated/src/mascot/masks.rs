@@ -22,6 +22,7 @@ use super::authenticate::Owners;
 use super::batch::{Batch, refill};
 use super::check::all_heard_the_same;
 use super::coin::Coins;
+use super::deviation::Deviation;
 use super::generator::{Generator, Room};
 use super::link::link;
 use super::ranges::Ranges;
@@ -52,7 +53,7 @@ pub(super) const fn digits(count: usize, parties: usize) -> Ranges {
     Ranges { count, bits: DIGITS, holders: parties - 1 }
 }
 
-impl<F: Field, C: Channel> Generator<F, C> {
+impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Makes `count` masks that party `owner` knows.
     ///
     /// # Panics
@@ -128,7 +129,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
     ) -> Result<(), CorrelatedError> {
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
         let me = parties.me();
-        let mut coins = Coins::commit(parties, transcript, &mut self.prg, 1)?;
+        let mut coins = Coins::commit(parties, transcript, &mut self.prg, 1, &mut self.deviation)?;
         let Room { inputs, sums, .. } = &mut self.room;
         refill(inputs, count);
         refill(sums, 0);

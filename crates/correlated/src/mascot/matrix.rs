@@ -30,6 +30,7 @@ use zeroize::Zeroizing;
 use super::authenticate::Owners;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, misbehaved};
+use super::deviation::Deviation;
 use super::generator::{Generator, Room};
 use super::limits::{column_piece, matrix_rows_max, matrix_tau, offer_bytes, offers_ahead};
 use super::link::{Link, link};
@@ -122,7 +123,7 @@ impl Ots {
     }
 }
 
-impl<F: Field, C: Channel> Generator<F, C> {
+impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Makes `count` matrix triples of a size.
     ///
     /// # Panics
@@ -140,7 +141,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
         );
         let parts = Parts { rows, cols, vectors, count };
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
-        let mut coins = Coins::commit(parties, transcript, &mut self.prg, COINS)?;
+        let mut coins =
+            Coins::commit(parties, transcript, &mut self.prg, COINS, &mut self.deviation)?;
         let inputs = &mut self.room.inputs;
         refill(inputs, parts.len());
         let random = 1 + (rows + 1) * parts.columns();

@@ -19,6 +19,7 @@
 //! | `products`, `triples`, `matrix` | shares of products; made random, given MACs, and checked |
 //! | `bits`, `masks` | what follows from squares, and from MACs alone |
 //! | `ranges` | proofs that elements are below a power of two |
+//! | `deviation` | what a corrupted party of a test does besides |
 //! | `coin`, `check` | coins and broadcast; the end of a batch |
 //! | `trust` | whether other threads may still rely on the key |
 //!
@@ -33,9 +34,8 @@ mod check;
 mod coin;
 mod cope;
 pub mod costs;
+mod deviation;
 mod generator;
-#[cfg(test)]
-mod lies;
 pub mod limits;
 mod link;
 mod live;
@@ -55,6 +55,7 @@ pub use buffered::{
     AuthenticatedSource, Binding, Buffered, OnDemand, OnDemandSource, Sequential, Stored,
     WithMacKey,
 };
+pub use deviation::{Deviation, DeviationPoint, Honest};
 pub use generator::Generator;
 pub use live::{Live, LiveSource};
 pub use schedule::{Demand, Schedule};

@@ -24,9 +24,8 @@ use zeroize::Zeroizing;
 use super::authenticate::Owners;
 use super::batch::refill;
 use super::coin::{cheated, misbehaved};
+use super::deviation::{Deviation, DeviationPoint};
 use super::generator::{Generator, Room};
-#[cfg(test)]
-use super::lies;
 use super::link::Link;
 use crate::CorrelatedError;
 
@@ -189,7 +188,7 @@ fn values_at<F: Field>(q: &[F], key: F, chi: &[F], bits: u32) -> F {
     sum
 }
 
-impl<F: Field, C: Channel> Generator<F, C> {
+impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Proves that what this party has authenticated lies in its ranges, if it is an owner, and
     /// checks the proofs of all other owners. `coin` was tossed after `authenticate`.
     pub(super) fn prove_ranges(
@@ -212,8 +211,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
             for ((holder, link), proof) in links {
                 if let Some(link) = link {
                     ranges.prove(inputs, (link, ranges.masks_of(me, holder)), chi, proof);
-                    #[cfg(test)]
-                    lies::tell(lies::About::Proof, proof);
+                    self.deviation.elements(DeviationPoint::Proof, proof);
                 }
             }
         }

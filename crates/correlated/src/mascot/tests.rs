@@ -3,6 +3,7 @@
 
 mod cheating;
 mod drawing;
+mod lies;
 mod stored;
 
 use std::thread;

@@ -27,9 +27,8 @@ use zeroize::Zeroizing;
 use super::authenticate::Owners;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, misbehaved, say};
+use super::deviation::{Deviation, DeviationPoint};
 use super::generator::{Generator, Room};
-#[cfg(test)]
-use super::lies;
 use super::limits::{TAU_MAX, tau};
 use crate::CorrelatedError;
 use crate::authenticated::Share;
@@ -79,7 +78,7 @@ impl Parts {
     }
 }
 
-impl<F: Field, C: Channel> Generator<F, C> {
+impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Makes `count` triples.
     pub(super) fn triples(
         &mut self,
@@ -120,7 +119,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
     fn products_combined(&mut self, parts: Parts) -> Result<Coins, CorrelatedError> {
         let Parts { count, vectors } = parts;
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
-        let mut coins = Coins::commit(parties, transcript, &mut self.prg, COINS)?;
+        let mut coins =
+            Coins::commit(parties, transcript, &mut self.prg, COINS, &mut self.deviation)?;
         let Room { raw: [a, c], b, inputs, sums, .. } = &mut self.room;
         refill(b, count);
         F::fill_random(&mut self.prg, b);
@@ -148,8 +148,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
     fn move_to_squares(&mut self, parts: Parts) -> Result<(), CorrelatedError> {
         let Room { inputs, b, sums, opened, said, .. } = &mut self.room;
         b.iter_mut().zip(parts.a(inputs)).for_each(|(b, a)| *b = a.sub(*b));
-        #[cfg(test)]
-        lies::tell(lies::About::Difference, b);
+        self.deviation.elements(DeviationPoint::Difference, b);
         refill(said, size_of_val(b.as_slice()) * self.parties.count());
         say(&mut self.parties, &mut self.transcript, b.as_bytes(), said)?;
         refill(opened, parts.count);

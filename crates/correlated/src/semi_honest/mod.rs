@@ -27,8 +27,6 @@ mod schedule;
 mod shared_bits;
 
 #[cfg(test)]
-mod silent_tests;
-#[cfg(test)]
 mod tests;
 
 use crate::CorrelatedError;

@@ -1,6 +1,8 @@
 //! All parties as threads over an in-process mesh; what their shares add up to is checked against
 //! what it means, and what went over the channels against `costs`, to the byte.
 
+mod silent;
+
 use std::path::Path;
 use std::thread;
 

@@ -344,7 +344,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
             }
             Flight::Script(run) => {
                 let mut context = self.context();
-                run.take(&context);
+                run.take(&mut context);
                 Ok(!run.issue(&mut context)?)
             }
         }

@@ -13,8 +13,6 @@
 
 pub mod check;
 mod commitment;
-#[cfg(test)]
-mod corrupted;
 pub mod costs;
 pub mod distance;
 mod driver;
@@ -23,12 +21,10 @@ mod linear;
 mod mat_mul;
 mod operations;
 mod run;
-#[cfg(test)]
-mod runs;
 mod script;
 mod settings;
 #[cfg(test)]
-mod unsorted;
+mod tests;
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{Domain, Layout, ValueSize};

@@ -43,9 +43,6 @@ pub(super) struct Run<F: Field> {
     pub(super) publics: Vec<F>,
     level: usize,
     in_flight: InFlight<F>,
-    /// Where a test left out the masks: the bits that what is opened first may have.
-    #[cfg(test)]
-    bare_bits: Option<u32>,
 }
 
 impl<F: Field> Run<F> {
@@ -66,25 +63,9 @@ impl<F: Field> Run<F> {
             let count = script.bounded_count as usize * lanes;
             context.correlated.bounded(&mut rows[at..at + count])?;
         }
-        #[cfg(test)]
-        let bare_bits = {
-            let masks = &rows[inputs * lanes..][..(bits + script.bounded_count as usize) * lanes];
-            let is_zero = |mask: &Share<F>| mask.value == F::ZERO && mask.mac == F::ZERO;
-            let is_bare = script.opens_narrowly() && masks.iter().all(is_zero);
-            is_bare.then(|| script.bit_count / script.bounded_count + 1)
-        };
         let publics = vec![F::ZERO; script.public_count as usize * lanes];
         let in_flight = InFlight { a: blank(0), b: blank(0), c: blank(0), at: 0 };
-        Ok(Run {
-            script,
-            lanes,
-            rows,
-            publics,
-            level: 0,
-            in_flight,
-            #[cfg(test)]
-            bare_bits,
-        })
+        Ok(Run { script, lanes, rows, publics, level: 0, in_flight })
     }
 
     /// The rows of output `k`.
@@ -153,7 +134,7 @@ impl<F: Field> Run<F> {
 
     /// Takes what was opened: `xy = c + d b + e a + d e` for `d = x - a` and `e = y - b`;
     /// `x^2 = c + 2 d a + d^2`.
-    pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) {
+    pub(super) fn take<M: AuthenticatedRandomness<F>>(&mut self, context: &mut Context<'_, F, M>) {
         let script = self.script.clone();
         let level = &script.levels[self.level];
         let lanes = self.lanes;
@@ -164,11 +145,9 @@ impl<F: Field> Run<F> {
         let (d, rest) = opened.split_at(products);
         let (e, rest) = rest.split_at(products);
         let (s, o) = rest.split_at(squares);
-        #[cfg(test)]
-        if let Some(bits) = self.bare_bits.take() {
-            for c in o {
-                assert!(c.value() >> bits == 0, "{} has more than {bits} bits", c.value());
-            }
+        if self.level == 0 && script.opens_narrowly() {
+            let hidden_bits = script.bit_count / script.bounded_count + 1;
+            context.correlated.opened_narrowly(o, hidden_bits);
         }
         let (mut product, mut square, mut open) = (0, 0, 0);
         for &JointStep { out, what } in &level.joint {

@@ -15,6 +15,7 @@ use super::messages::{
 };
 use super::unexpected;
 use crate::failure::{Failure, codes};
+use crate::leftovers::Leftovers;
 use crate::private_directory::PrivateDirectory;
 use crate::registry::Registry;
 
@@ -58,8 +59,12 @@ impl Drop for Running {
 
 impl Reader {
     /// Starts the process and hears what the program says of itself.
-    pub(super) fn open(executable: &Path, program: &Path) -> Result<(Reader, Opened), Failure> {
-        let folder = PrivateDirectory::new()?;
+    pub(super) fn open(
+        executable: &Path,
+        program: &Path,
+        leftovers: &Leftovers,
+    ) -> Result<(Reader, Opened), Failure> {
+        let folder = PrivateDirectory::new(leftovers)?;
         let (executable, program) = (executable.to_owned(), program.to_owned());
         let mut reader = Reader { executable, program, running: None, folder };
         let opened = reader.start().map_err(|error| match error {

@@ -87,7 +87,8 @@ fn a_traced_program_is_answered_with_its_file() {
 #[test]
 fn what_reads_no_programs_is_an_error() {
     for executable in ["/bin/true", "/bin/cat", "/no/such/file"] {
-        let opened = ReadApart::open(Path::new(executable), Path::new("/no/such.c"));
+        let opened =
+            ReadApart::open(Path::new(executable), Path::new("/no/such.c"), &Leftovers::default());
         let failure = opened.err().expect("it says nothing");
         assert_eq!(failure.code.exit, crate::failure::Exit::RunTime);
         assert!(failure.message().contains(executable), "{}", failure.message());

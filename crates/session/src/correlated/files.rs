@@ -13,8 +13,8 @@ use phineus_crypto::Prg;
 use phineus_protocols::bmr::{TableKey, Tables};
 use sha2::{Digest, Sha256};
 
-use crate::failure::{Failure, codes};
-use crate::leftovers;
+use crate::failure::{Failure, Remedy, RunField, codes};
+use crate::leftovers::Leftovers;
 use crate::metered::PhaseFigures;
 use crate::planned::PlannedFile;
 
@@ -31,6 +31,7 @@ pub struct StoredFigures {
 pub(crate) struct NewFile<'a> {
     pub(crate) path: &'a Path,
     pub(crate) key: &'a StoredKey,
+    pub(crate) leftovers: &'a Leftovers,
 }
 
 /// Binding of stored correlated randomness: the protocol, and the program in its rounds, whose
@@ -139,13 +140,15 @@ pub(super) fn file_of(
     file: &NewFile<'_>,
     make: impl FnOnce(UnfinishedFile, &StoredKey) -> Result<(), CorrelatedError>,
 ) -> Result<u64, Failure> {
-    let (_, bytes) = made_at(file.path, |unfinished| make(unfinished, file.key))?;
+    let (_, bytes) = made_at(file.path, file.leftovers, |unfinished| make(unfinished, file.key))?;
     Ok(bytes)
 }
 
-/// Result of `make`, and the size of the file that it has made at `path`.
+/// Result of `make`, and the size of the file that it has made at `path`; until it is made, the file
+/// is one of `leftovers`.
 pub fn made_at<R, E>(
     path: &Path,
+    leftovers: &Leftovers,
     make: impl FnOnce(UnfinishedFile) -> Result<R, E>,
 ) -> Result<(R, u64), Failure>
 where
@@ -157,10 +160,9 @@ where
         }
         _ => error.into(),
     })?;
-    let partial = unfinished.partial().to_owned();
-    leftovers::remember(&partial);
+    let held = leftovers.hold(unfinished.partial());
     let made = make(unfinished);
-    leftovers::forget(&partial);
+    drop(held);
     let bytes = std::fs::metadata(path).map(|known| known.len());
     let made = made?;
     Ok((made, bytes.map_err(|error| Failure::file(path, &error))?))
@@ -191,8 +193,14 @@ impl From<StoreError> for Failure {
         let failure = Failure::new(code, message);
         match error {
             StoreError::OtherProgram { .. } | StoreError::OtherProtocol { .. } => failure.remedy(
-                "`preprocess` and `run` take the same PROGRAM, --param, --protocol and rows, `run` \
-                 no --slice, and both, below 256 MiB (spdz: 1280 MiB), the same least --memory",
+                Remedy::new("`preprocess` and `run` take the same PROGRAM, ")
+                    .field(RunField::Parameters)
+                    .and(", ")
+                    .field(RunField::Protocol)
+                    .and(" and rows, `run` no ")
+                    .field(RunField::Slice)
+                    .and(", and both, below 256 MiB (spdz: 1280 MiB), the same least ")
+                    .field(RunField::Memory),
             ),
             _ => failure,
         }

@@ -22,7 +22,7 @@ use crate::candidates::{candidates, cheapest, reason};
 use crate::client::ClientWalk;
 use crate::correlated::{self, Source};
 use crate::distance;
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::heap;
 use crate::meeting::check_parties;
 use crate::memory_budget::{
@@ -251,7 +251,9 @@ fn check_buffers(prepared: &Preparation<'_>, traced: &TracedFile) -> Result<(), 
                 quantity::bytes(room)
             );
             Err(Failure::new(codes::INPUT_BUFFERS, message).remedy(
-                "give more --memory, or write the file with smaller row groups or record batches",
+                Remedy::new("give more ")
+                    .field(RunField::Memory)
+                    .and(", or write the file with smaller row groups or record batches"),
             ))
         }
     }
@@ -498,14 +500,20 @@ fn check_protocol(
         Some(plan) if plan.protocol == protocol.name() && silent(plan) != ot.is_silent() => {
             let planned = if silent(plan) { OtExtension::Silent } else { OtExtension::Softspoken };
             let message = format!("the plan is for {} OT, not {}", planned.name(), ot.name());
-            Err(Failure::new(codes::PLAN_FOR_OTHER_OT, message)
-                .remedy(format!("run it with --ot {}, or plan it again", planned.name())))
+            Err(Failure::new(codes::PLAN_FOR_OTHER_OT, message).remedy(
+                Remedy::new("run it with ")
+                    .field(RunField::Ot)
+                    .and(format!(" {}, or plan it again", planned.name())),
+            ))
         }
         Some(plan) if plan.protocol != protocol.name() => {
             let (planned, asked) = (&plan.protocol, protocol.name());
             let message = format!("the plan is for protocol '{planned}', not {asked}");
-            Err(Failure::new(codes::PLAN_FOR_ANOTHER_PROTOCOL, message)
-                .remedy(format!("run it with --protocol {planned}, or plan it again")))
+            Err(Failure::new(codes::PLAN_FOR_ANOTHER_PROTOCOL, message).remedy(
+                Remedy::new("run it with ")
+                    .field(RunField::Protocol)
+                    .and(format!(" {planned}, or plan it again")),
+            ))
         }
         _ => Ok(()),
     }

@@ -67,12 +67,13 @@ impl Answer {
 /// The first failure; failures of other parties that follow from it are left out.
 pub fn run_all(registry: &Registry, run: &Run, progress: &Progress) -> Result<Answer, Failure> {
     let scratch = scratch_of(&run.resources)?;
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved =
+        resolve(registry, run.choice.program.as_deref(), &scratch, &run.resources.leftovers)?;
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
     drop(resolved);
     let cast = Cast::new(&description, &run.outsourcing, None)?;
     cast.apply(&mut description)?;
-    let destinations = Destinations::new(&run.outputs, &run.inputs, &description, None)?;
+    let destinations = Destinations::new(run, &description, None)?;
     let assigned = binding::assign(&description, &run.inputs, &[], None)?;
     binding::require_all(&description, &assigned, None)?;
     if assigned.values().filter(|from| from.is_stdin()).count() > 1 {

@@ -16,7 +16,7 @@ use crate::binding;
 use crate::casting::Cast;
 use crate::correlated;
 use crate::dealt::check_dealt;
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::meeting::check_parties;
 use crate::memory_budget::check_limit;
 use crate::memory_pool::MemoryLimit;
@@ -105,7 +105,8 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     if !together.is_all_ours {
         check_limit(limit_bytes)?;
     }
-    let resolved = resolve(registry, run.choice.program.as_deref(), &scratch)?;
+    let resolved =
+        resolve(registry, run.choice.program.as_deref(), &scratch, &run.resources.leftovers)?;
     let (arguments, mut description) = shape(&resolved, &run.choice.parameters)?;
     let cluster = match &together.connections {
         Connections::Cluster(settings) => Some((settings, load(settings)?)),
@@ -133,7 +134,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     if run.making.is_none() {
         binding::check_headers(&description, &files)?;
     }
-    let destinations = Destinations::new(&run.outputs, &run.inputs, &description, Some(party))?;
+    let destinations = Destinations::new(run, &description, Some(party))?;
     let route = match (cluster, &together.connections) {
         (Some((settings, config)), _) => {
             let security = security(settings, &config, me).map_err(of_cluster)?;
@@ -198,7 +199,9 @@ pub fn check_ot(together: &Together) -> Result<(), Failure> {
         if !protocol.settings().contains(&setting) {
             let message = format!("protocol '{}' takes no {option}", protocol.name());
             let takers = setting.takers();
-            return Err(Failure::usage(message).remedy(format!("{option} is for {takers}")));
+            return Err(Failure::usage(message).remedy(
+                Remedy::default().field(setting.field()).and(format!(" is for {takers}")),
+            ));
         }
     }
     if !together.ot.is_silent() || protocol.settings().contains(&Setting::Ot) {
@@ -206,7 +209,8 @@ pub fn check_ot(together: &Together) -> Result<(), Failure> {
     }
     let message = format!("protocol '{}' makes no triples with silent OT", protocol.name());
     let takers = Setting::Ot.takers();
-    Err(Failure::usage(message).remedy(format!("--ot silent is for {takers}")))
+    Err(Failure::usage(message)
+        .remedy(Remedy::default().field(RunField::Ot).and(format!(" silent is for {takers}"))))
 }
 
 /// Refuses what a client has no part in.
@@ -224,7 +228,8 @@ fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
     let names = cast.computing_names().join(" and ");
     let name = &cast.members[usize::from(party)];
     let message = format!("{name} only shares inputs and learns outputs: {names} need triples");
-    Err(Failure::usage(message).remedy("run it there, and here without --preprocessing"))
+    Err(Failure::usage(message)
+        .remedy(Remedy::new("run it there, and here without ").field(RunField::Preprocessing)))
 }
 
 /// The parties of a cluster file.
@@ -282,10 +287,11 @@ pub fn check_preprocessed(run: &Run) -> Result<(), Failure> {
         }
         None => "what is stored is for one protocol".to_owned(),
     };
-    Err(Failure::usage(message).remedy(format!(
-        "say which with --protocol: {}",
-        Protocol::names(|protocol| protocol.has_preprocessing())
-    )))
+    Err(Failure::usage(message).remedy(
+        Remedy::new("say which with ")
+            .field(RunField::Protocol)
+            .and(format!(": {}", Protocol::names(|protocol| protocol.has_preprocessing()))),
+    ))
 }
 
 /// The key of what is stored, if something is.

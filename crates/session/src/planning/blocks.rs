@@ -28,6 +28,7 @@ use crate::choices::{NarrowMasks, Variant};
 use crate::distance::are_too_far;
 use crate::failure::{Failure, codes};
 use crate::garbling::{bytes_of_blocks, write_blocks};
+use crate::leftovers::Leftovers;
 use crate::memory_budget::{Figures, Situation, does_not_fit};
 use crate::output_file::write_atomically;
 use crate::planned::{Budget, CarriedPlaces, GarblingPlan, PlannedBlocks, PlannedFile};
@@ -289,13 +290,13 @@ impl PlannedBlocks {
 
 impl PlannedFile {
     /// Writes the plan to `path`.
-    pub fn save(&self, path: &Path) -> Result<(), Failure> {
+    pub fn save(&self, path: &Path, leftovers: &Leftovers) -> Result<(), Failure> {
         let Some(blocks) = &self.blocks else {
             let garbling = self.garbling.as_ref().map(GarblingPlan::file);
-            return self.file.save_with(garbling, path);
+            return self.file.save_with(garbling, path, leftovers);
         };
         let plans = || blocks.parts.iter().filter_map(|part| part.garbling.as_ref());
-        write_atomically(path, |output| {
+        write_atomically(path, leftovers, |output| {
             let own = |output: &mut _| {
                 let (_, written) = blocks.write(output, &self.description, true)?;
                 Ok(written.file_bytes)

@@ -4,7 +4,7 @@ use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 
 use super::planner_memory;
 use crate::failure::Failure;
-use crate::memory_budget::{Situation, does_not_fit};
+use crate::memory_budget::{Situation, does_not_fit, more_memory};
 
 /// How often more memory is tried until a plan fits, to say what is enough: the planner's memory
 /// doubles eight times from a megabyte to its most.
@@ -22,8 +22,7 @@ pub(super) fn stated(
     match least(&failure, limit_bytes, attempt) {
         None => failure,
         Some(enough) if failure.is_of_planning() => {
-            let remedy = format!("give --memory {}MiB or more", enough / MIB);
-            let failure = failure.remedy(remedy);
+            let failure = failure.remedy(more_memory(enough));
             Failure { needed_bytes: Some(enough), ..failure }
         }
         Some(enough) => does_not_fit(limit_bytes, enough),
@@ -93,7 +92,10 @@ mod tests {
             let needed = stated.needed_bytes.expect("it is tried");
             assert_eq!(needed, enough);
             let remedy = stated.remedy.expect("a figure is a remedy");
-            assert!(remedy.contains(&format!("--memory {}MiB", needed / MIB)), "{remedy}");
+            assert!(
+                remedy.to_string().contains(&format!("resources.memory {}MiB", needed / MIB)),
+                "{remedy}"
+            );
         }
     }
 

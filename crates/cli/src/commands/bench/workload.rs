@@ -18,6 +18,7 @@ use crate::commands::local;
 use crate::commands::programs::random_tables;
 use crate::commands::run::RunCommand;
 use crate::display::Display;
+use crate::leftovers::leftovers;
 
 /// Generated inputs of one program, and how it is run.
 pub(super) struct Workload {
@@ -42,7 +43,7 @@ impl Workload {
         parameters: Vec<(String, String)>,
         protocol: Protocol,
     ) -> Result<Workload, Failure> {
-        let directory = PrivateDirectory::new()?;
+        let directory = PrivateDirectory::new(leftovers())?;
         let arguments = arguments_of(program, &parameters)?;
         let description = phineus_session::resolve::probe(program, &arguments)?;
         let tables = program.generate(&arguments, 1);
@@ -50,7 +51,7 @@ impl Workload {
         let mut inputs = Vec::new();
         for (port, table) in description.inputs.iter().zip(&tables) {
             let path = directory.path().join(format!("{}.csv", inputs.len()));
-            write_file(&path, table)?;
+            write_file(&path, table, leftovers())?;
             inputs.push((port.name.clone(), path));
         }
         let (program, options) = (program.name().to_owned(), Vec::new());

@@ -12,6 +12,7 @@ use phineus_tables::quantity;
 use super::{Shown, first_row, typed_run};
 use crate::arguments::Demo;
 use crate::commands::run::verified_locally;
+use crate::leftovers::leftovers;
 use crate::output::Console;
 
 const PROGRAM: &str = "biometric";
@@ -38,7 +39,7 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     let description = probe(program, &arguments)?;
     let tables = program.generate(&arguments, 1);
     let tables = tables.ok_or_else(|| Failure::usage("this build generates no measurements"))?;
-    let temporary = PrivateDirectory::new()?;
+    let temporary = PrivateDirectory::new(leftovers())?;
     let directory = demo.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     std::fs::create_dir_all(&directory).map_err(|error| Failure::file(&directory, &error))?;
     let mut typed: Vec<String> =
@@ -50,7 +51,7 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     }
     for (port, table) in description.inputs.iter().zip(&tables) {
         let path = directory.join(format!("{}.csv", port.name));
-        write_file(&path, table)?;
+        write_file(&path, table, leftovers())?;
         typed.extend(["--in".to_owned(), format!("{}={}", port.name, path.display())]);
     }
     let report = directory.join("run.json");

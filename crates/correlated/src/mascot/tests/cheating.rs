@@ -7,8 +7,8 @@ use phineus_bytecode::random::Seeds;
 use phineus_channels::{Altering, ChannelError, Place, flip_bit};
 use phineus_ot::base;
 
+use super::lies::{Liar, Lie};
 use super::*;
-use crate::mascot::lies::{About, Lie};
 
 /// Deviation of the last party.
 #[derive(Clone, Copy, Default)]
@@ -65,11 +65,10 @@ fn session<F: Field>(
                 let parties = Parties::new(me, channels.collect());
                 // Who lies later needs no real base OTs.
                 let _dealer = cheat.lie.map(|_| base::Ideal::in_this_thread());
-                let mut generator = generator::<F, _>(parties, seed)?;
+                let generator = generator::<F, _>(parties, seed)?;
                 let in_setup = messages.load(Ordering::Relaxed);
-                if cheats {
-                    generator.lie = cheat.lie;
-                }
+                let lie = cheat.lie.filter(|_| cheats);
+                let mut generator = generator.deviating(Liar(lie));
                 let mut batch = Batch::empty();
                 generator.make(kind, count, &mut batch)?;
                 Ok((Made { key: generator.delta(), batch }, in_setup))
@@ -168,19 +167,22 @@ fn said_to_all<F: Field>(parties: usize, kind: Kind, count: usize, lies: &[Lie])
         let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
         let (outcome, _) = session::<F>(parties, kind, count, cheat, 0x11e);
         // The first element is a mask that nothing depends on.
-        let is_mask = matches!(lie.about, About::Input | About::Mac) && lie.element == 0;
+        let is_mask =
+            matches!(lie.about, DeviationPoint::Input | DeviationPoint::Mac) && lie.element == 0;
         let expected = if is_mask { Outcome::Harmless } else { Outcome::Caught { by_all: true } };
         assert_eq!(outcome, expected, "{} {kind:?}, {parties} parties: {lie:?}", F::NAME);
     }
 }
 
-fn lie(about: About, element: usize) -> Lie {
+fn lie(about: DeviationPoint, element: usize) -> Lie {
     Lie { about, times_before: 0, element }
 }
 
 /// Lies about each element that is authenticated, which are as many, and about its MAC.
 fn authenticated(elements: usize) -> Vec<Lie> {
-    (0..elements).flat_map(|i| [lie(About::Input, i), lie(About::Mac, i)]).collect()
+    (0..elements)
+        .flat_map(|i| [lie(DeviationPoint::Input, i), lie(DeviationPoint::Mac, i)])
+        .collect()
 }
 
 /// Tries every `step`-th lie, from a random one on.
@@ -190,17 +192,19 @@ fn lies_to_all<F: Field>(parties: usize, (step, seeds): (usize, &mut Seeds)) {
         let lies: Vec<Lie> = lies.iter().skip(first).step_by(step).copied().collect();
         said_to_all::<F>(parties, kind, count, &lies);
     };
-    let coins = |count: usize| (0..count).map(|coin| lie(About::Coin, coin)).collect::<Vec<_>>();
-    let checks = [lie(About::Summand, 1), lie(About::Sigma, 0)];
+    let coins =
+        |count: usize| (0..count).map(|coin| lie(DeviationPoint::Coin, coin)).collect::<Vec<_>>();
+    let checks = [lie(DeviationPoint::Summand, 1), lie(DeviationPoint::Sigma, 0)];
     // The mask; factors, products and further factors; the sum.
     let triples = [authenticated(10), coins(3), checks.to_vec()].concat();
     said_to_all(Kind::Triple, 2, &triples);
     let squares = [authenticated(8), coins(3), checks.to_vec()].concat();
-    let squares = [squares, vec![lie(About::Difference, 1)]].concat();
+    let squares = [squares, vec![lie(DeviationPoint::Difference, 1)]].concat();
     said_to_all(Kind::Square, 2, &squares);
     // The squares' checks, then those of the opened squares.
-    let bits = [lie(About::Square, 1), Lie { times_before: 1, ..lie(About::Sigma, 0) }];
-    let second = Lie { times_before: 1, ..lie(About::Coin, 0) };
+    let bits =
+        [lie(DeviationPoint::Square, 1), Lie { times_before: 1, ..lie(DeviationPoint::Sigma, 0) }];
+    let second = Lie { times_before: 1, ..lie(DeviationPoint::Coin, 0) };
     let bits = [authenticated(8), checks.to_vec(), bits.to_vec(), vec![second]].concat();
     said_to_all(Kind::Bit, 2, &bits);
     // Matrices and a further row, vectors, products, sums of the further row's products.
@@ -231,25 +235,28 @@ fn who_lies_about_ranges_is_caught_by_all() {
         };
         let bits = Kind::BitMask { owner: parties as u16 - 1 };
         // One more is a bit where a zero was drawn.
-        let lies = (1..=8).map(|k| outcome(bits, lie(About::Input, k)));
+        let lies = (1..=8).map(|k| outcome(bits, lie(DeviationPoint::Input, k)));
         let lies: Vec<Outcome> = lies.collect();
         assert!(lies.contains(&Outcome::Harmless), "a zero becomes a one: {lies:?}");
         assert!(lies.contains(&Outcome::Caught { by_all: true }), "a one becomes a two: {lies:?}");
         let wrong = |outcome: &Outcome| *outcome == Outcome::CaughtWhenOpened;
         assert!(!lies.iter().any(wrong), "{lies:?}");
         for k in 0..2 {
-            assert_eq!(outcome(bits, lie(About::Proof, k)), Outcome::Caught { by_all: true });
+            assert_eq!(
+                outcome(bits, lie(DeviationPoint::Proof, k)),
+                Outcome::Caught { by_all: true }
+            );
         }
         if F::BITS <= BOUNDED_BITS {
             return;
         }
         for k in 0..16 {
-            let lie = lie(About::Proof, k);
+            let lie = lie(DeviationPoint::Proof, k);
             assert_eq!(outcome(Kind::Bounded, lie), Outcome::Caught { by_all: true });
         }
         // Of the highest digits, which are bits, and so of some others.
         let lies: Vec<Outcome> =
-            (81..=88).map(|k| outcome(Kind::Bounded, lie(About::Input, k))).collect();
+            (81..=88).map(|k| outcome(Kind::Bounded, lie(DeviationPoint::Input, k))).collect();
         assert!(lies.contains(&Outcome::Caught { by_all: true }), "{lies:?}");
         assert!(!lies.iter().any(wrong), "{lies:?}");
     }
@@ -269,10 +276,10 @@ fn wrong_masks_are_caught_when_opened() {
             let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
             session::<F>(parties, Kind::Mask { owner }, 3, cheat, 0x11f).0
         };
-        assert_eq!(outcome(owner, lie(About::Input, 1)), Outcome::Harmless);
-        assert_eq!(outcome(owner, lie(About::Coin, 0)), Outcome::Caught { by_all: true });
+        assert_eq!(outcome(owner, lie(DeviationPoint::Input, 1)), Outcome::Harmless);
+        assert_eq!(outcome(owner, lie(DeviationPoint::Coin, 0)), Outcome::Caught { by_all: true });
         for owner in [0, owner] {
-            assert_eq!(outcome(owner, lie(About::Mac, 2)), Outcome::CaughtWhenOpened);
+            assert_eq!(outcome(owner, lie(DeviationPoint::Mac, 2)), Outcome::CaughtWhenOpened);
         }
     }
     masks::<F32>(2);

@@ -1,8 +1,8 @@
 //! Correlated randomness in pieces, from every source.
 
+use super::lies::{Liar, Lie};
 use super::*;
 use crate::authenticated::AuthenticatedRandomness;
-use crate::mascot::lies::{About, Lie};
 
 pub(super) const ORDER: [(Kind, usize); 13] = [
     (Kind::Triple, 5),
@@ -135,12 +135,11 @@ fn a_lie_in_later_material_ends_the_use_of_earlier_material() {
         .map(|parties| {
             let me = parties.me();
             thread::spawn(move || {
-                let mut generator = generator::<F61, _>(parties, 91).expect("all are honest");
-                if me == 1 {
-                    // Masks are made first.
-                    let (about, times_before) = (About::Mac, 1);
-                    generator.lie = Some(Lie { about, times_before, element: 5000 });
-                }
+                let generator = generator::<F61, _>(parties, 91).expect("all are honest");
+                // Masks are made first.
+                let (about, times_before) = (DeviationPoint::Mac, 1);
+                let lie = Lie { about, times_before, element: 5000 };
+                let generator = generator.deviating(Liar((me == 1).then_some(lie)));
                 let order = [masks, triples];
                 let mut live = Live::start(generator, Demand::of(order), order.into_iter().map(Ok))
                     .expect("there are threads");

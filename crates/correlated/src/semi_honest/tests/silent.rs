@@ -5,9 +5,11 @@ use phineus_channels::Traffic;
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{FieldBits, LpnParameters, OtKind, SessionId};
 
-use super::costs::{demand_costs, demands_costs, kind_costs, ots_of_a_direction, setup_costs};
-use super::tests::{assert_meaning, everybody};
-use super::*;
+use super::{assert_meaning, everybody};
+use crate::semi_honest::costs::{
+    demand_costs, demands_costs, kind_costs, ots_of_a_direction, setup_costs,
+};
+use crate::semi_honest::*;
 
 const OT: OtKind = OtKind::Silent(LpnParameters::SMALL);
 

@@ -33,10 +33,10 @@ use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId, base};
 
-use super::costs::{Needs, stated_demand};
-use super::{Opening, SpdzDriver};
 use crate::ProtocolError;
 use crate::harness::{memory, own, read};
+use crate::spdz::costs::{Needs, stated_demand};
+use crate::spdz::{Opening, SpdzDriver};
 use alike::{Alike, Crooked};
 use case::Case;
 use lying::{Audience, Fault, Lens, Lie, Lying};

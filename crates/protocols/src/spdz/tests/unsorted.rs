@@ -18,10 +18,10 @@ use phineus_engine::run;
 use phineus_ot::SessionId;
 
 use super::runs::planned_with;
-use super::{Opening, SpdzDriver};
 use crate::ProtocolError;
 use crate::harness::{expected, memory, own_in_any_order, read, write};
 use crate::mixed::totals;
+use crate::spdz::{Opening, SpdzDriver};
 
 fn column(name: &str, width: u16) -> Column {
     let element = ElementType::unsigned(width);

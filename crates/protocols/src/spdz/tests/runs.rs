@@ -15,11 +15,11 @@ use phineus_engine::run;
 use phineus_ot::SessionId;
 use phineus_plan::{Claims, Error, check_ranges, lower_with_claims};
 
-use super::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 use crate::harness::{
     self, assert_learned, expected, memory, options, own, read, scratch, sent_bytes, write,
 };
 use crate::mixed::totals;
+use crate::spdz::{Opening, SpdzCosts, SpdzDriver, SpdzRounds};
 
 /// Lowers, orders and plans `program`, whose inputs are proven; all checkers agree.
 fn planned<F: Field>(
@@ -45,7 +45,7 @@ pub(super) fn planned_with<F: Field>(
     let lowered = lower_with_claims(program, Vec::new(), scratch(), lowering, 64 << 20, note)?.0;
     let faults = check_ranges(&mut read(&lowered), &claims, F::BITS - 2)?;
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let layout = super::layout(F::BYTES);
+    let layout = crate::spdz::layout(F::BYTES);
     let mut model = SpdzRounds::new(field, parties);
     let ordered = harness::ordered(&lowered, layout, &mut model)?;
     let mut costs = SpdzCosts::new(parties, field);
@@ -55,9 +55,7 @@ pub(super) fn planned_with<F: Field>(
 }
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states. Once more
-/// with masks of zero, where what hides behind few bits shows whether it has no more ([`Run`]).
-///
-/// [`Run`]: super::run::Run
+/// with masks of zero, where what hides behind few bits shows whether it has no more.
 fn run_all<F: Field>(
     bytes: &[u8],
     count: usize,
@@ -622,6 +620,13 @@ impl<F: Field> AuthenticatedRandomness<F> for Altered<F> {
             integers.fill(Share::ZERO);
         }
         Ok(())
+    }
+
+    fn opened_narrowly(&mut self, opened: &[F], hidden_bits: u32) {
+        for value in opened.iter().filter(|_| self.1 == Masks::Zero) {
+            let value = value.value();
+            assert!(value >> hidden_bits == 0, "{value} has more than {hidden_bits} bits");
+        }
     }
 
     fn matrix_triples(

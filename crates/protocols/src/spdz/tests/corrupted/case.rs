@@ -8,7 +8,7 @@ use phineus_bytecode::{
 use phineus_crypto::field::{Field, FieldName};
 
 use crate::harness::{expected, write};
-use crate::spdz::runs::planned_with;
+use crate::spdz::tests::runs::planned_with;
 
 /// A planned program with inputs and what it must give.
 pub(super) struct Case {
