@@ -16,12 +16,12 @@ use super::broadcast::Broadcast;
 use super::client::OneShareEach;
 use super::flight::{Circuit, Context, Conversion, Flight, Product};
 use super::openings::Openings;
-use super::ring::execute;
 use super::rows::{self, write_circuit};
 use super::templates::{MixedRounds, Way, way};
 use crate::ProtocolError;
 use crate::bmr::{Evaluation, Tables};
 use crate::shares::client::Clients;
+use crate::shares::elements::execute;
 use crate::shares::ring;
 use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share, without_gaps};
 use crate::shares::words::words;
@@ -295,7 +295,10 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
                 let mut values: Vec<Zeroizing<Vec<u64>>> = (0..results.len())
                     .map(|k| Zeroizing::new(vec![0; instruction.result_shape(k).lanes as usize]))
                     .collect();
-                execute(instruction, &mut values, &operands, self.first());
+                let operands: Vec<&[u64]> = operands.iter().map(|words| &words[..]).collect();
+                let mut into: Vec<&mut [u64]> =
+                    values.iter_mut().map(|words| &mut words[..]).collect();
+                execute(instruction, &mut into, &operands, self.first());
                 for (bytes, values) in results.iter_mut().zip(&values) {
                     ring::store(bytes, values, instruction.element.width());
                 }
@@ -323,7 +326,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         if let Flight::Entry(entry) = &flight {
             return self.finish_garbled(instruction, entry, results[0]);
         }
-        let mut results = bytes_mut(instruction, results);
+        let mut results = bytes_mut(instruction, results, 1);
         match &flight {
             Flight::Circuit(circuit) => write_circuit(instruction, circuit, &mut results),
             Flight::Product(product) => ring::store(results[0], product.shares(), width),
@@ -413,7 +416,7 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
             Phase::Issue => {
                 let flight = match is_garbled(instruction) {
                     true => self.issue_garbled(instruction, operands)?,
-                    false => self.issue(instruction, &bytes(instruction, operands))?,
+                    false => self.issue(instruction, &bytes(instruction, operands, 1))?,
                 };
                 self.in_flight.push_back((*instruction, flight));
                 Ok(())
@@ -422,8 +425,8 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
                 self.whole_garbled(instruction, results, operands)
             }
             Phase::Whole => {
-                let operands = bytes(instruction, operands);
-                self.whole(instruction, &mut bytes_mut(instruction, results), &operands)
+                let operands = bytes(instruction, operands, 1);
+                self.whole(instruction, &mut bytes_mut(instruction, results, 1), &operands)
             }
             Phase::Finish => self.finish_flight(instruction, results),
         }

@@ -37,7 +37,6 @@ mod flight;
 mod garbled;
 mod openings;
 mod replay;
-mod ring;
 mod rows;
 mod settings;
 mod sharing;

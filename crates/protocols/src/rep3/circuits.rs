@@ -1,12 +1,11 @@
 //! [`Circuits`]: recorded circuits on replicated XOR shares, level by level.
 //!
-//! All instructions with the same recorded circuit that begin in the same round form a *group*: their
-//! lanes lie next to each other and run as one circuit. A group is cut into chunks of 512, 256, 128
-//! and 64 lanes and a last one of the lanes that do not fill a word, so that a gate is a loop of fixed
-//! length over words that lie together, without shifts. In a chunk each slot of the circuit has the words
-//! of the party's first component, then those of its second.
+//! All instructions with the same recorded circuit that begin in the same round form a *group*: their lanes
+//! lie next to each other and run as one circuit. A group is cut into chunks of 512 lanes and a last one
+//! of 1, 2, 4 or 8 words, so that a gate is a loop of fixed length over words that lie together. In a
+//! chunk each slot of the circuit has the words of the party's first component, then those of its second.
 //!
-//! Cost: an AND of `n` lanes sends `n` bits; the bits of a group's level are rounded up to 8 bytes.
+//! Cost: an AND of `n` lanes sends `n` bits; the bits of a chunk's level are rounded up to 8 bytes.
 //! Memory: 16 bytes for 64 lanes of each slot.
 
 use std::sync::Arc;
@@ -19,218 +18,159 @@ use phineus_engine::bits::is_repeated;
 use zeroize::Zeroizing;
 
 use super::keys::Keys;
+use super::messages::{Messages, Products};
 use crate::shares::values::{Words, blank};
 use crate::shares::words::{get, last_mask, put, words};
 
 /// Words of the widest chunk: one register of 512 bits for each component.
 const CHUNK_WORDS: usize = 8;
+const CHUNK_LANES: usize = 64 * CHUNK_WORDS;
 
-/// Words that the ANDs of a level send, of a group of `lanes`.
-pub(super) fn level_words(template: &Template, level: usize, lanes: usize) -> usize {
-    let ands = template.levels[level].ands.len();
-    ands * (lanes / 64) + words(ands * (lanes % 64))
-}
-
-/// How the lanes of a group are cut into chunks.
-#[derive(Clone, Copy)]
-struct Cut {
-    slots: usize,
-    /// Words that are full of lanes.
-    full: usize,
-    /// Lanes of the last word, if it is not full.
-    tail: usize,
-}
-
-impl Cut {
-    fn lanes(self) -> usize {
-        64 * self.full + self.tail
-    }
-
-    fn words(self) -> usize {
-        self.full + usize::from(self.tail > 0)
-    }
-
-    /// First word and width in words of each chunk of full words.
-    fn chunks(self) -> impl Iterator<Item = (usize, usize)> {
-        let wide = self.full / CHUNK_WORDS;
-        let narrow = [4, 2, 1].into_iter().filter(move |width| self.full & width != 0);
-        let widths = std::iter::repeat_n(CHUNK_WORDS, wide).chain(narrow);
-        widths.scan(0, |start, width| {
-            *start += width;
-            Some((*start - width, width))
-        })
-    }
-
-    /// Where a word of the lanes lies: the chunk's start, its width, and the word in it.
-    fn place(self, word: usize) -> (usize, usize, usize) {
-        let wide = self.full / CHUNK_WORDS * CHUNK_WORDS;
-        let (start, width) = if word < wide {
-            (word / CHUNK_WORDS * CHUNK_WORDS, CHUNK_WORDS)
-        } else {
-            let mut chunks = self.chunks().skip(self.full / CHUNK_WORDS);
-            chunks.find(|(start, width)| word < start + width).unwrap_or((self.full, 1))
-        };
-        (2 * self.slots * start, width, word - start)
-    }
-}
-
-/// Instructions with one circuit that run side by side.
-struct Group {
-    id: u64,
+/// A circuit on lanes that run side by side, and the level whose ANDs are being sent.
+pub(super) struct Group {
     template: Arc<Template>,
-    cut: Cut,
-    rows: Words,
+    lanes: usize,
     level: usize,
 }
 
 impl Group {
-    fn new(id: u64, template: Arc<Template>, lanes: usize) -> Group {
-        let slots = template.slot_count as usize;
-        let cut = Cut { slots, full: lanes / 64, tail: lanes % 64 };
-        Group { id, template, cut, rows: blank(2 * slots * cut.words()), level: 0 }
+    /// Lanes of each chunk.
+    fn chunks(&self) -> impl Iterator<Item = usize> + use<> {
+        let lanes = self.lanes;
+        (0..lanes).step_by(CHUNK_LANES).map(move |start| CHUNK_LANES.min(lanes - start))
     }
 
-    fn level_words(&self) -> usize {
-        level_words(&self.template, self.level, self.cut.lanes())
+    /// Words of a component of all slots.
+    fn row_words(&self) -> usize {
+        let words: usize = self.chunks().map(chunk_words).sum();
+        self.template.slot_count as usize * words
     }
 
+    /// Bytes of all slots.
+    pub(super) fn row_bytes(&self) -> usize {
+        16 * self.row_words()
+    }
+
+    /// Where a word of the lanes lies in a component of a slot.
+    fn place(&self, (slot, component): (usize, usize), word: usize) -> usize {
+        let chunk = word / CHUNK_WORDS;
+        let width = chunk_words(CHUNK_LANES.min(self.lanes - chunk * CHUNK_LANES));
+        let start = chunk * CHUNK_WORDS * self.template.slot_count as usize;
+        2 * start + (2 * slot + component) * width + word % CHUNK_WORDS
+    }
+
+    fn ands(&self) -> &[And] {
+        &self.template.levels[self.level].ands
+    }
+
+    /// Bytes that the ANDs of the level send.
+    pub(super) fn sent_bytes(&self) -> usize {
+        8 * self.chunks().map(|lanes| words(self.ands().len() * lanes)).sum::<usize>()
+    }
+
+    /// Whether it begins with the coming round.
+    pub(super) fn is_first(&self) -> bool {
+        self.level == 0
+    }
+
+    /// Goes on to the next level; whether it has ANDs.
+    pub(super) fn goes_on(&mut self) -> bool {
+        self.level += 1;
+        !self.ands().is_empty()
+    }
+}
+
+/// Words of a chunk of so many lanes.
+fn chunk_words(lanes: usize) -> usize {
+    words(lanes).next_power_of_two()
+}
+
+/// Puts lanes of a circuit behind those of `groups` with the same circuit; returns the number of the
+/// group, and the first of the lanes.
+pub(super) fn join_group(
+    groups: &mut Vec<Group>,
+    (template, lanes): (Arc<Template>, usize),
+) -> (usize, usize) {
+    match groups.iter().position(|group| Arc::ptr_eq(&group.template, &template)) {
+        Some(known) => {
+            groups[known].lanes += lanes;
+            (known, groups[known].lanes - lanes)
+        }
+        None => {
+            groups.push(Group { template, lanes, level: 0 });
+            (groups.len() - 1, 0)
+        }
+    }
+}
+
+/// A group that runs.
+struct Running {
+    /// The round that it began with, and its number among those.
+    id: (u64, usize),
+    group: Group,
+    rows: Words,
+    /// Where its ANDs lie in what is sent.
+    sent_at: usize,
+}
+
+impl Running {
     /// Loads the operands of an instruction, whose lanes begin at `first`.
     fn load(&mut self, circuit: &Instruction, (first, lanes): (usize, usize), operands: &[u8]) {
-        let mut slot = 0;
-        let mut rest = operands;
+        let (mut slot, mut rest) = (0, operands);
         for k in 0..circuit.operand_count() {
             let shape = circuit.operand_shape(k);
             let is_whole = shape.lanes as usize == lanes && !is_repeated(circuit, k);
+            let slots = if is_whole { u32::from(shape.width) } else { shape.wires() } as usize;
             let row_bytes = (shape.lanes as usize).div_ceil(8);
             for component in 0..2 {
                 let (rows, behind) = rest.split_at(share_bytes(shape));
                 rest = behind;
                 if is_whole {
-                    self.load_rows((slot, component), (first, lanes), rows, row_bytes);
+                    for (bit, row) in rows.chunks_exact(row_bytes).enumerate() {
+                        let words = |k: usize| word(&row[8 * k..]);
+                        self.load_row((slot + bit, component), (first, lanes), words);
+                    }
                     continue;
                 }
-                for (bit, row) in rows.chunks_exact(row_bytes).enumerate() {
-                    for j in 0..shape.lanes as usize {
-                        let value = SecretBit::lowest(u64::from(row[j / 8] >> (j % 8))).mask();
-                        let slot = slot + bit * shape.lanes as usize + j;
-                        self.fill((slot, component), (first, lanes), value);
-                    }
+                // Each bit of the operand is a row of its own, the same in all lanes.
+                for j in 0..slots {
+                    let (bit, lane) = (j / shape.lanes as usize, j % shape.lanes as usize);
+                    let byte = rows[bit * row_bytes + lane / 8];
+                    let value = SecretBit::lowest(u64::from(byte >> (lane % 8))).mask();
+                    let words = |k: usize| value & last_mask((lanes - 64 * k).min(64));
+                    self.load_row((slot + j, component), (first, lanes), words);
                 }
             }
-            slot += if is_whole { usize::from(shape.width) } else { shape.wires() as usize };
+            slot += slots;
         }
     }
 
-    /// Loads packed rows to slots from `slot` on.
-    fn load_rows(
+    /// Loads one row, of which `word` gives 64 lanes at a time.
+    #[inline(always)]
+    fn load_row(
         &mut self,
-        (slot, component): (usize, usize),
+        row: (usize, usize),
         (first, lanes): (usize, usize),
-        rows: &[u8],
-        row_bytes: usize,
+        word: impl Fn(usize) -> u64,
     ) {
-        for word in first / 64..(first + lanes).div_ceil(64) {
-            let (chunk, width, index) = self.cut.place(word);
-            let targets = self.rows[chunk + (2 * slot + component) * width + index..].iter_mut();
-            let targets = targets.step_by(2 * width).zip(rows.chunks_exact(row_bytes));
-            let start = (64 * word).max(first);
-            let (from, shift) = (start - first, start - 64 * word);
-            let count = (64 - shift).min(first + lanes - start);
-            if count == 64 && from % 8 == 0 {
-                for (target, row) in targets {
-                    let bytes = row[from / 8..].first_chunk().expect("64 lanes have 8 bytes");
-                    *target |= u64::from_le_bytes(*bytes);
-                }
-            } else {
-                targets.for_each(|(target, row)| *target |= read_bits(row, from, count) << shift);
+        for k in 0..words(lanes) {
+            let (bits, at) = (word(k), first + 64 * k);
+            self.rows[self.group.place(row, at / 64)] |= bits << (at % 64);
+            // Where no lane is in the next word, there may be none.
+            if at % 64 + (lanes - 64 * k).min(64) > 64 {
+                self.rows[self.group.place(row, at / 64 + 1)] |= bits >> (64 - at % 64);
             }
         }
     }
 
-    /// Sets `lanes` lanes of a slot from `first` on to the bit that `value` repeats.
-    fn fill(
-        &mut self,
-        (slot, component): (usize, usize),
-        (first, lanes): (usize, usize),
-        value: u64,
-    ) {
-        for word in first / 64..(first + lanes).div_ceil(64) {
-            let (chunk, width, index) = self.cut.place(word);
-            let start = (64 * word).max(first);
-            let count = (64 * word + 64).min(first + lanes) - start;
-            let mask = last_mask(count) << (start - 64 * word);
-            self.rows[chunk + (2 * slot + component) * width + index] |= value & mask;
-        }
-    }
-
-    /// Takes the results of the last level, runs the gates of the current one that need nobody, and
-    /// writes what its ANDs send to `z`.
-    fn run(
-        &mut self,
-        results: Option<(&[u64], &[u64])>,
-        z: &mut [u64],
-        keys: &mut Keys,
-        adds_constants: [bool; 2],
-    ) {
-        let levels = &self.template.levels;
-        let taken = results.map_or(&[][..], |_| &levels[self.level - 1].ands[..]);
-        let (own, other) = results.unwrap_or_default();
-        let level = &levels[self.level];
-        let (mut taken_at, mut z_at) = (0, 0);
-        for (start, width) in self.cut.chunks() {
-            let rows = 2 * self.cut.slots * start..2 * self.cut.slots * (start + width);
-            let taken_words = taken_at..taken_at + taken.len() * width;
-            let z_words = z_at..z_at + level.ands.len() * width;
-            (taken_at, z_at) = (taken_words.end, z_words.end);
-            let z = &mut z[z_words];
-            let stream = keys.bit_masks(z);
-            let results = (&own[taken_words.clone()], &other[taken_words]);
-            let chunk = Chunk { taken, results, level, adds_constants, z, stream };
-            let rows = &mut self.rows[rows];
-            match width {
-                8 => chunk.run::<16, 8>(rows),
-                4 => chunk.run::<8, 4>(rows),
-                2 => chunk.run::<4, 2>(rows),
-                _ => chunk.run::<2, 1>(rows),
-            }
-        }
-        if self.cut.tail > 0 {
-            let results = (&own[taken_at..], &other[taken_at..]);
-            self.run_tail(taken.len(), results, &mut z[z_at..], keys, adds_constants);
-        }
-    }
-
-    /// The same for the lanes that fill no word: their bits lie next to each other in messages.
-    fn run_tail(
-        &mut self,
-        taken_count: usize,
-        (own, other): (&[u64], &[u64]),
-        z: &mut [u64],
-        keys: &mut Keys,
-        adds_constants: [bool; 2],
-    ) {
-        let (lanes, levels) = (self.cut.tail, &self.template.levels);
-        let unpack = |bits: &[u64]| {
-            let mut words = blank(taken_count);
-            for (k, word) in words.iter_mut().enumerate() {
-                get(bits, k * lanes, std::slice::from_mut(word), lanes);
-            }
-            words
+    /// 64 lanes of a slot from `first` on, or as many as there are.
+    fn lanes_of(&self, row: (usize, usize), first: usize, count: usize) -> u64 {
+        let low = self.rows[self.group.place(row, first / 64)] >> (first % 64);
+        let high = match first % 64 + count > 64 {
+            true => self.rows[self.group.place(row, first / 64 + 1)] << (64 - first % 64),
+            false => 0,
         };
-        let results = (&unpack(own)[..], &unpack(other)[..]);
-        let taken = if taken_count > 0 { &levels[self.level - 1].ands[..] } else { &[] };
-        let level = &levels[self.level];
-        let count = level.ands.len();
-        let (mut products, zeros) = (blank(count), blank(count));
-        let (products_out, stream) = (&mut products[..], &zeros[..]);
-        let chunk = Chunk { taken, results, level, adds_constants, z: products_out, stream };
-        chunk.run::<2, 1>(&mut self.rows[2 * self.cut.slots * self.cut.full..]);
-        let mut packed = blank(z.len());
-        for (k, word) in products.iter().enumerate() {
-            put(&mut packed, k * lanes, &[word & last_mask(lanes)], lanes);
-        }
-        let stream = keys.bit_masks(z);
-        z.iter_mut().zip(&*packed).zip(stream).for_each(|((z, bits), mask)| *z ^= bits ^ mask);
+        (low | high) & last_mask(count)
     }
 
     /// Writes results of an instruction, whose lanes begin at `first`.
@@ -240,26 +180,29 @@ impl Group {
         (first, lanes): (usize, usize),
         results: &mut [&mut [u8]],
     ) {
-        let mut outputs = &self.template.outputs[..];
+        let mut outputs = &self.group.template.outputs[..];
         for (k, bytes) in results.iter_mut().enumerate() {
             let shape = circuit.result_shape(k);
             let (size, row_bytes) = (share_bytes(shape), (shape.lanes as usize).div_ceil(8));
             let is_whole = shape.lanes as usize == lanes;
-            let slot_count = if is_whole { u32::from(shape.width) } else { shape.wires() };
-            let (slots, behind) = outputs.split_at(slot_count as usize);
-            outputs = behind;
-            bytes[..2 * size].fill(0);
-            for (component, bytes) in bytes[..2 * size].chunks_exact_mut(size).enumerate() {
-                if is_whole {
-                    self.store_rows((slots, component), (first, lanes), bytes, row_bytes);
-                    continue;
-                }
-                let slots = slots.chunks_exact(shape.lanes as usize);
-                for (row, slots) in bytes.chunks_exact_mut(row_bytes).zip(slots) {
+            let slots_of_row = if is_whole { 1 } else { shape.lanes as usize };
+            let slots;
+            (slots, outputs) = outputs.split_at(usize::from(shape.width) * slots_of_row);
+            bytes.fill(0);
+            for (component, bytes) in bytes.chunks_exact_mut(size).enumerate() {
+                let rows = bytes.chunks_exact_mut(row_bytes).zip(slots.chunks_exact(slots_of_row));
+                for (row, slots) in rows {
+                    if is_whole {
+                        for (k, bytes) in row.chunks_mut(8).enumerate() {
+                            let count = (lanes - 64 * k).min(64);
+                            let slot = (slots[0] as usize, component);
+                            let word = self.lanes_of(slot, first + 64 * k, count).to_le_bytes();
+                            bytes.copy_from_slice(&word[..bytes.len()]);
+                        }
+                        continue;
+                    }
                     for (j, &slot) in slots.iter().enumerate() {
-                        let (chunk, width, index) = self.cut.place(first / 64);
-                        let at = chunk + (2 * slot as usize + component) * width + index;
-                        let bit = (self.rows[at] >> (first % 64)) as u8 & 1;
+                        let bit = self.lanes_of((slot as usize, component), first, 1) as u8;
                         row[j / 8] |= bit << (j % 8);
                     }
                 }
@@ -267,71 +210,72 @@ impl Group {
         }
     }
 
-    fn store_rows(
-        &self,
-        (slots, component): (&[u32], usize),
-        (first, lanes): (usize, usize),
-        rows: &mut [u8],
-        row_bytes: usize,
+    /// Takes what the ANDs of the last level gave, runs the gates of the current one that need nobody, and
+    /// adds what its ANDs send to the masks in `z`.
+    fn run(
+        &mut self,
+        results: Option<(&[u64], &[u64])>,
+        mut z: &mut [u64],
+        adds_constants: [bool; 2],
     ) {
-        for word in first / 64..(first + lanes).div_ceil(64) {
-            let (chunk, width, index) = self.cut.place(word);
-            let start = (64 * word).max(first);
-            let (to, shift) = (start - first, start - 64 * word);
-            let count = (64 - shift).min(first + lanes - start);
-            for (row, &slot) in rows.chunks_exact_mut(row_bytes).zip(slots) {
-                let word = self.rows[chunk + (2 * slot as usize + component) * width + index];
-                if count == 64 && to % 8 == 0 {
-                    row[to / 8..to / 8 + 8].copy_from_slice(&word.to_le_bytes());
-                } else {
-                    write_bits(row, to, word >> shift & last_mask(count));
-                }
+        let group = &self.group;
+        let (levels, slots) = (&group.template.levels, group.template.slot_count as usize);
+        let taken = results.map_or(&[][..], |_| &levels[group.level - 1].ands[..]);
+        let (mut own, mut other) = results.unwrap_or_default();
+        let level = &levels[group.level];
+        let flips = adds_constants.map(|adds| u64::from(adds).wrapping_neg());
+        let mut rows = &mut self.rows[..];
+        for lanes in group.chunks() {
+            let (own_bits, other_bits, z_bits, chunk_rows);
+            (own_bits, own) = own.split_at(words(taken.len() * lanes));
+            (other_bits, other) = other.split_at(own_bits.len());
+            (z_bits, z) = z.split_at_mut(words(level.ands.len() * lanes));
+            (chunk_rows, rows) = rows.split_at_mut(2 * slots * chunk_words(lanes));
+            let chunk = Chunk { lanes, taken, results: (own_bits, other_bits), level, flips };
+            match chunk_words(lanes) {
+                8 => chunk.run::<16, 8>(chunk_rows, z_bits),
+                4 => chunk.run::<8, 4>(chunk_rows, z_bits),
+                2 => chunk.run::<4, 2>(chunk_rows, z_bits),
+                _ => chunk.run::<2, 1>(chunk_rows, z_bits),
             }
         }
     }
 }
 
-/// Up to 64 bits of a row from bit `start` on.
-fn read_bits(row: &[u8], start: usize, count: usize) -> u64 {
-    let mut bytes = [0; 16];
-    let from = &row[start / 8..];
-    let length = from.len().min(9);
-    bytes[..length].copy_from_slice(&from[..length]);
-    (u128::from_le_bytes(bytes) >> (start % 8)) as u64 & last_mask(count)
-}
-
-/// Writes the ones of `bits` from bit `start` on.
-fn write_bits(row: &mut [u8], start: usize, bits: u64) {
-    let bytes = (u128::from(bits) << (start % 8)).to_le_bytes();
-    for (target, byte) in row[start / 8..].iter_mut().zip(bytes).take(9) {
-        *target |= byte;
+/// The first 64 bits of a row, or as many as it has.
+fn word(row: &[u8]) -> u64 {
+    match (row.first_chunk(), row.first_chunk()) {
+        (Some(eight), _) => u64::from_le_bytes(*eight),
+        (None, Some(four)) if row.len() == 4 => u32::from_le_bytes(*four).into(),
+        _ => row.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     }
 }
 
 /// What one chunk of a group does between two rounds.
 struct Chunk<'a> {
+    lanes: usize,
     /// The ANDs of the last level, and what they gave: the own component and the other one.
     taken: &'a [And],
     results: (&'a [u64], &'a [u64]),
     level: &'a Level,
-    adds_constants: [bool; 2],
-    /// Masks from the own generator, to which the products are added.
-    z: &'a mut [u64],
-    /// Masks from the next party's generator.
-    stream: &'a [u64],
+    /// What a complement adds to each component.
+    flips: [u64; 2],
 }
 
 impl Chunk<'_> {
     /// `SLOT` words of a slot, of which `WORDS` are the first component's.
-    fn run<const SLOT: usize, const WORDS: usize>(self, rows: &mut [u64]) {
+    fn run<const SLOT: usize, const WORDS: usize>(self, rows: &mut [u64], z: &mut [u64]) {
         const { assert!(SLOT == 2 * WORDS) };
+        let (lanes, is_full) = (self.lanes, self.lanes == 64 * WORDS);
         let (rows, _) = rows.as_chunks_mut::<SLOT>();
-        let own = self.results.0.as_chunks::<WORDS>().0;
-        let other = self.results.1.as_chunks::<WORDS>().0;
-        for (and, (own, other)) in self.taken.iter().zip(own.iter().zip(other)) {
-            let (first, second) = rows[and.out as usize].split_at_mut(WORDS);
-            first.copy_from_slice(own);
-            second.copy_from_slice(other);
+        for (k, and) in self.taken.iter().enumerate() {
+            let row = rows[and.out as usize].as_chunks_mut::<WORDS>().0;
+            for (row, bits) in row.iter_mut().zip([self.results.0, self.results.1]) {
+                match is_full {
+                    true => *row = bits.as_chunks().0[k],
+                    false => get(bits, k * lanes, row, lanes),
+                }
+            }
         }
         for &gate in &self.level.local {
             match gate {
@@ -340,24 +284,27 @@ impl Chunk<'_> {
                     rows[out as usize] = std::array::from_fn(|k| a[k] ^ b[k]);
                 }
                 Local::Not { out, a } => {
-                    let flip = self.adds_constants.map(|adds| u64::from(adds).wrapping_neg());
                     let a = &rows[a as usize];
-                    rows[out as usize] = std::array::from_fn(|k| a[k] ^ flip[k / WORDS]);
+                    rows[out as usize] = std::array::from_fn(|k| a[k] ^ self.flips[k / WORDS]);
                 }
                 Local::Constant { out, value } => {
-                    let word =
-                        self.adds_constants.map(|adds| u64::from(adds && value).wrapping_neg());
-                    rows[out as usize] = std::array::from_fn(|k| word[k / WORDS]);
+                    let value = u64::from(value).wrapping_neg();
+                    rows[out as usize] = std::array::from_fn(|k| value & self.flips[k / WORDS]);
                 }
             }
         }
-        let z = self.z.as_chunks_mut::<WORDS>().0;
-        let stream = self.stream.as_chunks::<WORDS>().0;
-        for (and, (z, mask)) in self.level.ands.iter().zip(z.iter_mut().zip(stream)) {
+        for (k, and) in self.level.ands.iter().enumerate() {
             let (x, y) = (&rows[and.a as usize], &rows[and.b as usize]);
-            for k in 0..WORDS {
+            let mut product: [u64; WORDS] = std::array::from_fn(|k| {
                 let (x0, x1, y0, y1) = (x[k], x[WORDS + k], y[k], y[WORDS + k]);
-                z[k] ^= mask[k] ^ (x0 & (y0 ^ y1)) ^ (x1 & y0);
+                x0 & (y0 ^ y1) ^ x1 & y0
+            });
+            if is_full {
+                let z = &mut z.as_chunks_mut::<WORDS>().0[k];
+                z.iter_mut().zip(product).for_each(|(z, product)| *z ^= product);
+            } else {
+                product[words(lanes) - 1] &= last_mask(lanes);
+                put(z, k * lanes, &product, lanes);
             }
         }
     }
@@ -366,19 +313,14 @@ impl Chunk<'_> {
 /// An instruction whose circuit begins with a round.
 struct Starting {
     circuit: Instruction,
-    /// Its group among those that begin with the same round.
-    group: usize,
-    first: usize,
-    lanes: usize,
+    place: Place,
     operands_at: usize,
-    operand_bytes: usize,
 }
 
 /// Circuits that begin with the same round.
 #[derive(Default)]
 struct Start {
-    /// Id, circuit and lanes so far of each group.
-    groups: Vec<(u64, Arc<Template>, usize)>,
+    groups: Vec<Group>,
     instructions: Vec<Starting>,
     operands: Zeroizing<Vec<u8>>,
 }
@@ -395,7 +337,7 @@ pub(super) enum Begin {
 /// Where an instruction runs.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    group: u64,
+    group: (u64, usize),
     first: usize,
     lanes: usize,
 }
@@ -405,48 +347,33 @@ pub(super) struct Place {
 pub(super) struct Circuits {
     coming: Start,
     following: Start,
-    groups: Vec<Group>,
+    running: Vec<Running>,
     /// Groups that were done in the last round.
-    finished: Vec<Group>,
-    /// Groups so far.
-    group_count: u64,
-    /// ANDs of one lane whose results have come, so far.
+    finished: Vec<Running>,
+    /// Rows of groups whose results were written, for the next ones.
+    spare: Vec<Words>,
+    rounds: u64,
     and_gates: u64,
 }
 
 impl Circuits {
-    /// Issues the circuit of `circuit` on `lanes` lanes; returns where it runs, and where its operands
-    /// go: of each operand both components as packed rows.
+    /// Issues `circuit`, an instruction with this template and so many lanes of it; returns where it runs, and
+    /// where its operands go: of each operand both components as packed rows.
     pub(super) fn push(
         &mut self,
         begin: Begin,
         circuit: &Instruction,
         (template, lanes): (Arc<Template>, usize),
     ) -> (Place, &mut [u8]) {
-        let start = match begin {
-            Begin::Coming => &mut self.coming,
-            Begin::Following => &mut self.following,
+        let (start, round) = match begin {
+            Begin::Coming => (&mut self.coming, self.rounds),
+            Begin::Following => (&mut self.following, self.rounds + 1),
         };
-        let known = start.groups.iter().position(|(_, known, _)| Arc::ptr_eq(known, &template));
-        let group = known.unwrap_or(start.groups.len());
-        if known.is_none() {
-            start.groups.push((self.group_count, template, 0));
-            self.group_count += 1;
-        }
-        let (id, _, group_lanes) = &mut start.groups[group];
-        let place = Place { group: *id, first: *group_lanes, lanes };
-        *group_lanes += lanes;
-        let sizes = (0..circuit.operand_count()).map(|k| 2 * share_bytes(circuit.operand_shape(k)));
-        let (operands_at, operand_bytes) = (start.operands.len(), sizes.sum());
-        start.operands.resize(operands_at + operand_bytes, 0);
-        start.instructions.push(Starting {
-            circuit: *circuit,
-            group,
-            first: place.first,
-            lanes,
-            operands_at,
-            operand_bytes,
-        });
+        let (group, first) = join_group(&mut start.groups, (template, lanes));
+        let place = Place { group: (round, group), first, lanes };
+        let operands_at = start.operands.len();
+        start.operands.resize(operands_at + operand_bytes(circuit), 0);
+        start.instructions.push(Starting { circuit: *circuit, place, operands_at });
         (place, &mut start.operands[operands_at..])
     }
 
@@ -465,69 +392,74 @@ impl Circuits {
         &mut self.coming.operands[at..]
     }
 
-    /// Begins what was issued before the coming round; appends what it sends to `z`.
-    pub(super) fn start(&mut self, z: &mut Vec<u64>, keys: &mut Keys, adds_constants: [bool; 2]) {
-        let first = self.groups.len();
-        let new = self.coming.groups.drain(..);
-        self.groups.extend(new.map(|(id, template, lanes)| Group::new(id, template, lanes)));
-        for starting in self.coming.instructions.drain(..) {
-            let operands = &self.coming.operands[starting.operands_at..][..starting.operand_bytes];
-            let lanes = (starting.first, starting.lanes);
-            self.groups[first + starting.group].load(&starting.circuit, lanes, operands);
+    /// Begins what was issued before the coming round.
+    pub(super) fn start(&mut self, z: &mut Products, keys: &mut Keys, adds_constants: [bool; 2]) {
+        self.spare.extend(self.finished.drain(..).map(|done| done.rows));
+        let Start { groups, instructions, operands } = std::mem::take(&mut self.coming);
+        let first = self.running.len();
+        for (k, group) in groups.into_iter().enumerate() {
+            let mut rows = self.spare.pop().unwrap_or_else(|| blank(0));
+            rows.clear();
+            rows.resize(2 * group.row_words(), 0);
+            self.running.push(Running { id: (self.rounds, k), group, rows, sent_at: 0 });
         }
-        self.coming.operands.clear();
-        for group in &mut self.groups[first..] {
-            let at = z.len();
-            z.resize(at + group.level_words(), 0);
-            group.run(None, &mut z[at..], keys, adds_constants);
+        self.spare.clear();
+        for Starting { circuit, place, operands_at } in instructions {
+            let operands = &operands[operands_at..][..operand_bytes(&circuit)];
+            let running = &mut self.running[first + place.group.1];
+            running.load(&circuit, (place.first, place.lanes), operands);
+        }
+        for running in &mut self.running[first..] {
+            running.sent_at = z.push(running.group.sent_bytes(), size_of::<u64>());
+            let z = z.words_mut(running.sent_at, running.group.sent_bytes());
+            keys.mask_bits(z);
+            running.run(None, z, adds_constants);
         }
     }
 
-    /// Takes what the ANDs of the round gave, and goes on to what the next one sends, in `z`.
+    /// Takes what the ANDs of the round gave, and goes on to what the next one sends.
     pub(super) fn advance(
         &mut self,
-        (mut own, mut other): (&[u64], &[u64]),
-        z: &mut Vec<u64>,
+        messages: &mut Messages,
         keys: &mut Keys,
         adds_constants: [bool; 2],
     ) {
-        let next = |group: &Group| level_words(&group.template, group.level + 1, group.cut.lanes());
-        z.clear();
-        z.reserve_exact(self.groups.iter().map(next).sum());
-        self.finished.clear();
-        let (mut running, mut done) = (Vec::with_capacity(self.groups.len()), Vec::new());
-        for mut group in self.groups.drain(..) {
-            let taken;
-            (taken, own) = own.split_at(group.level_words());
-            let received;
-            (received, other) = other.split_at(taken.len());
-            let ands = group.template.levels[group.level].ands.len();
-            self.and_gates += (ands * group.cut.lanes()) as u64;
-            group.level += 1;
-            let at = z.len();
-            z.resize(at + group.level_words(), 0);
-            group.run(Some((taken, received)), &mut z[at..], keys, adds_constants);
-            if group.template.levels[group.level].ands.is_empty() {
-                done.push(group);
-            } else {
-                running.push(group);
-            }
+        let Messages { coming: own, received, following: z, .. } = messages;
+        let mut still = Vec::with_capacity(self.running.len());
+        for mut running in self.running.drain(..) {
+            let group = &mut running.group;
+            let (at, bytes) = (running.sent_at, group.sent_bytes());
+            self.and_gates += (group.ands().len() * group.lanes) as u64;
+            let goes_on = group.goes_on();
+            running.sent_at = z.push(group.sent_bytes(), size_of::<u64>());
+            let z = z.words_mut(running.sent_at, group.sent_bytes());
+            keys.mask_bits(z);
+            let results = (own.words(at, bytes), received.words(at, bytes));
+            running.run(Some(results), z, adds_constants);
+            if goes_on { still.push(running) } else { self.finished.push(running) }
         }
-        (self.groups, self.finished) = (running, done);
+        self.running = still;
+        self.rounds += 1;
         std::mem::swap(&mut self.coming, &mut self.following);
     }
 
     /// Writes the results of an instruction that the last round finished.
     pub(super) fn write(&self, place: Place, circuit: &Instruction, results: &mut [&mut [u8]]) {
-        let group = self.finished.iter().find(|group| group.id == place.group);
-        let group = group.expect("the planner finishes what is done before the next round");
-        group.store(circuit, (place.first, place.lanes), results);
+        let done = self.finished.iter().find(|done| done.id == place.group);
+        let done = done.expect("the planner finishes what is done before the next round");
+        done.store(circuit, (place.first, place.lanes), results);
     }
 
     /// Whether nothing is in flight.
     pub(super) fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.coming.groups.is_empty() && self.following.groups.is_empty()
+        let starts = [&self.coming, &self.following];
+        self.running.is_empty() && starts.iter().all(|start| start.groups.is_empty())
     }
+}
+
+/// Bytes of all operands of an instruction.
+pub(super) fn operand_bytes(circuit: &Instruction) -> usize {
+    (0..circuit.operand_count()).map(|k| 2 * share_bytes(circuit.operand_shape(k))).sum()
 }
 
 /// Computes an instruction whose circuit has no ANDs, at once.
@@ -536,11 +468,13 @@ pub(super) fn run_whole(
     (template, lanes): (Arc<Template>, usize),
     operands: &[u8],
     results: &mut [&mut [u8]],
-    (keys, adds_constants): (&mut Keys, [bool; 2]),
+    adds_constants: [bool; 2],
 ) {
     assert_eq!(template.depth(), 0, "an instruction with rounds is issued and finished");
-    let mut group = Group::new(0, template, lanes);
-    group.load(circuit, (0, lanes), operands);
-    group.run(None, &mut [], keys, adds_constants);
-    group.store(circuit, (0, lanes), results);
+    let group = Group { template, lanes, level: 0 };
+    let rows = blank(2 * group.row_words());
+    let mut running = Running { id: (0, 0), group, rows, sent_at: 0 };
+    running.load(circuit, (0, lanes), operands);
+    running.run(None, &mut [], adds_constants);
+    running.store(circuit, (0, lanes), results);
 }

@@ -1,17 +1,16 @@
 //! What a run on replicated shares costs: exact totals of an ordered program, and predicted time.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use phineus_bytecode::layout::ring_bytes;
-use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel};
-use phineus_circuits::record::Template;
+use phineus_bytecode::layout::{ring_bytes, share_bytes};
+use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Phase};
 
 use super::PARTIES;
-use super::circuits::level_words;
+use super::circuits::{Begin, Group, join_group, operand_bytes};
 use super::client::{RECEIVER, TwoComponentsEach, seed_bytes};
 use super::keys::neighbours;
-use super::rounds::{Method, Rep3Rounds, addition, masked_bit_bytes, method};
+use super::messages::place_of;
+use super::rounds::{FLIGHT_BYTES, Method, Rep3Rounds, addition, masked_bit_bytes, method};
 use crate::mixed::totals as shared;
 use crate::shares::client::{Outsourcing, brings};
 use crate::shares::values::sent_share_bytes;
@@ -52,66 +51,54 @@ const PS_PER_MULTIPLICATION: u64 = 500;
 /// Picoseconds for a byte that is sent and received, masks included.
 const PS_PER_BYTE: u64 = 1_000;
 
-/// Circuits with the same template that begin together: the template, the lanes, and the level whose ANDs are
-/// sent.
-struct Group {
-    template: Arc<Template>,
-    lanes: usize,
-    level: usize,
-}
-
-/// Circuits that begin with the same round.
-#[derive(Default)]
-struct Start(Vec<Group>);
-
-impl Start {
-    fn push(&mut self, (template, lanes): (Arc<Template>, usize)) {
-        match self.0.iter_mut().find(|group| Arc::ptr_eq(&group.template, &template)) {
-            Some(group) => group.lanes += lanes,
-            None => self.0.push(Group { template, lanes, level: 0 }),
-        }
-    }
-}
-
 /// What is counted of one block, or of several.
 #[derive(Clone, Default)]
 struct Counted {
-    rounds: u64,
-    and_gates: u64,
-    /// Results of products and of conversions, by the name of their total.
-    values: BTreeMap<String, u64>,
+    /// Rounds, ANDs, nanoseconds, results of products and of conversions, by the name of their total.
+    sums: BTreeMap<String, u64>,
     /// Bytes of ANDs and products that each party sends to the one before.
     product_bytes: u64,
-    /// Bytes of inputs and conversions that each party sends to the one behind.
-    share_bytes: [u64; PARTIES],
+    /// Bytes of inputs and conversions that each party sends to the one behind, and of inputs of clients.
+    share_bytes: Vec<u64>,
     /// Bytes of outputs by learner: what one sender sends to it.
     output_bytes: Vec<u64>,
-    /// Bytes of inputs by client.
-    client_bytes: Vec<u64>,
     peak_held_bytes: u64,
-    compute_ns: u64,
 }
 
 impl Counted {
     fn add(&mut self, other: &Counted, times: u64) {
-        self.rounds += other.rounds * times;
-        self.and_gates += other.and_gates * times;
-        for (name, count) in &other.values {
-            *self.values.entry(name.clone()).or_default() += count * times;
+        for (name, count) in &other.sums {
+            self.sum(name.clone(), count * times);
         }
         self.product_bytes += other.product_bytes * times;
-        let sums = self.share_bytes.iter_mut().zip(other.share_bytes);
-        sums.for_each(|(sum, bytes)| *sum += bytes * times);
         for (sums, bytes) in [
+            (&mut self.share_bytes, &other.share_bytes),
             (&mut self.output_bytes, &other.output_bytes),
-            (&mut self.client_bytes, &other.client_bytes),
         ] {
-            sums.resize(sums.len().max(bytes.len()), 0);
-            sums.iter_mut().zip(bytes).for_each(|(sum, bytes)| *sum += bytes * times);
+            bytes.iter().enumerate().for_each(|(party, bytes)| add_at(sums, party, bytes * times));
         }
         self.peak_held_bytes = self.peak_held_bytes.max(other.peak_held_bytes);
-        self.compute_ns += other.compute_ns * times;
     }
+
+    fn sum(&mut self, name: String, count: u64) {
+        *self.sums.entry(name).or_default() += count;
+    }
+}
+
+fn add_at(sums: &mut Vec<u64>, party: usize, bytes: u64) {
+    sums.resize(sums.len().max(party + 1), 0);
+    sums[party] += bytes;
+}
+
+fn at(sums: &[u64], party: usize) -> u64 {
+    sums.get(party).copied().unwrap_or_default()
+}
+
+/// What begins with the same round, and its operands.
+#[derive(Default)]
+struct Start {
+    groups: Vec<Group>,
+    operand_bytes: usize,
 }
 
 /// The cost model of computation on replicated shares.
@@ -120,31 +107,73 @@ pub struct Rep3Costs {
     model: Rep3Rounds,
     coming: Start,
     following: Start,
-    groups: Vec<Group>,
-    /// Bytes of elements that the coming round sends, and the one after it.
-    element_bytes: u64,
-    following_bytes: u64,
+    running: Vec<Group>,
+    /// Bytes of rows of the groups that were done in the last round.
+    finished_bytes: usize,
+    /// Bytes of products that the coming round sends, and the one after it, and of the longest round.
+    products: [usize; 2],
+    longest: usize,
+    /// Bytes of shares of inputs and outputs that the round sends or brings, and of the longest round.
+    shares: u64,
+    longest_shares: u64,
+    /// What instructions in flight hold besides.
+    flights_bytes: u64,
     counted: Counted,
-    held_bytes: u64,
-    /// What the outputs of this round hold.
-    outputs_held_bytes: u64,
     /// Of the circuits of blocks, and the largest one.
     circuit_bytes: [u64; 2],
 }
 
 impl Rep3Costs {
-    /// Counts what the coming round sends, and goes on to the next one.
+    /// Counts what the coming round sends, and goes on to the next one, as [`super::Rep3Driver`] does.
     fn round(&mut self) {
-        self.groups.append(&mut self.coming.0);
-        let words = self.groups.iter();
-        let words = words.map(|group| level_words(&group.template, group.level, group.lanes));
-        self.counted.product_bytes += 8 * words.sum::<usize>() as u64 + self.element_bytes;
-        self.counted.rounds += 1;
-        self.outputs_held_bytes = 0;
-        self.groups.iter_mut().for_each(|group| group.level += 1);
-        self.groups.retain(|group| !group.template.levels[group.level].ands.is_empty());
+        let new = std::mem::take(&mut self.coming);
+        self.running.extend(new.groups);
+        self.hold(new.operand_bytes as u64);
+        self.finished_bytes = 0;
+        let begun = self.running.iter().filter(|group| group.is_first());
+        let begun: Vec<usize> = begun.map(Group::sent_bytes).collect();
+        begun.into_iter().for_each(|bytes| self.send(0, bytes, 8));
+        self.counted.product_bytes += self.products[0] as u64;
+        self.counted.sum(shared::ROUNDS.to_owned(), 1);
+        for mut group in std::mem::take(&mut self.running) {
+            let goes_on = group.goes_on();
+            self.send(1, group.sent_bytes(), 8);
+            match goes_on {
+                true => self.running.push(group),
+                false => self.finished_bytes += group.row_bytes(),
+            }
+        }
+        self.hold(0);
+        (self.products, self.shares) = ([self.products[1], 0], 0);
         std::mem::swap(&mut self.coming, &mut self.following);
-        (self.element_bytes, self.following_bytes) = (self.following_bytes, 0);
+    }
+
+    /// Products that the coming round sends, or the one after it.
+    fn send(&mut self, round: usize, bytes: usize, size: usize) {
+        self.products[round] = place_of(self.products[round], size) + bytes;
+        self.longest = self.longest.max(self.products[round]);
+    }
+
+    fn circuit(&mut self, circuit: &Instruction, begin: Begin) {
+        let (template, lanes) = self.model.template(circuit);
+        self.counted.sum(shared::AND_GATES.to_owned(), (template.and_count() * lanes) as u64);
+        let start = match begin {
+            Begin::Coming => &mut self.coming,
+            Begin::Following => &mut self.following,
+        };
+        join_group(&mut start.groups, (template, lanes));
+        start.operand_bytes += operand_bytes(circuit);
+    }
+
+    /// A share that `party` sends to the one behind.
+    fn share(&mut self, party: usize, bytes: usize) {
+        add_at(&mut self.counted.share_bytes, party, bytes as u64);
+        self.hold_shares(bytes as u64);
+    }
+
+    fn hold_shares(&mut self, bytes: u64) {
+        self.shares += bytes;
+        self.longest_shares = self.longest_shares.max(self.shares);
     }
 
     fn issue(&mut self, instruction: &Instruction, description: &Description) {
@@ -152,71 +181,78 @@ impl Rep3Costs {
         if instruction.op == Op::Input {
             return self.input(instruction, description);
         }
-        let element_bytes = ring_bytes(width) as u64 * lanes;
+        let size = ring_bytes(width);
+        let element_bytes = size * instruction.lanes as usize;
         let name = match method(instruction) {
-            Method::Circuit => {
-                let circuit = self.model.template(instruction);
-                self.counted.and_gates += (circuit.0.and_count() * circuit.1) as u64;
-                self.coming.push(circuit);
-                return;
-            }
+            Method::Circuit => return self.circuit(instruction, Begin::Coming),
             Method::ArithmeticToBoolean => {
                 let addition = addition(instruction);
-                self.counted.share_bytes[0] += sent_share_bytes(addition.shape()) as u64;
-                let circuit = self.model.template(&addition);
-                self.counted.and_gates += (circuit.0.and_count() * circuit.1) as u64;
-                self.following.push(circuit);
+                self.share(0, sent_share_bytes(addition.shape()));
+                self.circuit(&addition, Begin::Following);
                 totals::to_boolean(width)
             }
             Method::Product => {
-                self.element_bytes += element_bytes;
+                self.send(0, element_bytes, size);
                 totals::products(width)
             }
             Method::BooleanToArithmetic => {
-                let masked = masked_bit_bytes(width, instruction.lanes);
-                self.counted.share_bytes[0] += masked as u64;
-                self.following_bytes += element_bytes;
+                self.share(0, masked_bit_bytes(width, instruction.lanes));
+                self.send(1, element_bytes, size);
                 totals::to_arithmetic(width)
             }
             Method::Packed | Method::Ring | Method::Copy => {
                 unreachable!("{} has no rounds", instruction.op.info().name)
             }
         };
-        *self.counted.values.entry(name).or_default() += lanes;
+        self.counted.sum(name, lanes);
     }
 
     fn input(&mut self, instruction: &Instruction, description: &Description) {
-        let bytes = sent_share_bytes(instruction.shape()) as u64;
-        let port = &description.inputs[instruction.immediates[0] as usize];
-        match usize::from(port.party).checked_sub(PARTIES) {
-            None => self.counted.share_bytes[usize::from(port.party)] += bytes,
-            Some(client) => {
-                // The party that gets it tells the one behind.
-                self.counted.share_bytes[RECEIVER] += bytes;
-                let sums = &mut self.counted.client_bytes;
-                sums.resize(sums.len().max(client + 1), 0);
-                sums[client] += bytes;
-            }
+        let bytes = sent_share_bytes(instruction.shape());
+        let owner = description.inputs[instruction.immediates[0] as usize].party;
+        let is_client = usize::from(owner) >= PARTIES;
+        // The party that gets what a client brings tells the one behind.
+        self.share(if is_client { RECEIVER } else { owner.into() }, bytes);
+        if is_client {
+            add_at(&mut self.counted.share_bytes, owner.into(), bytes as u64);
         }
     }
 
     fn output(&mut self, instruction: &Instruction, description: &Description) {
-        self.outputs_held_bytes += self.model.interaction(instruction).held_bytes;
         let bytes = sent_share_bytes(instruction.shape()) as u64;
         let port = &description.outputs[instruction.immediates[0] as usize];
-        let sums = &mut self.counted.output_bytes;
-        sums.resize(sums.len().max(description.parties.len()), 0);
-        port.parties.iter().for_each(|&learner| sums[usize::from(learner)] += bytes);
+        for &learner in &port.parties {
+            add_at(&mut self.counted.output_bytes, learner.into(), bytes);
+        }
+        // To all but itself; what it learns, and its own part of that.
+        self.hold_shares(bytes * (port.parties.len() as u64 + 2));
     }
 
-    fn hold(&mut self, instruction: &Instruction) {
+    /// Takes note of what an instruction in flight holds: the values of inputs and what conversions know, until
+    /// they are written.
+    fn fly(&mut self, instruction: &Instruction) {
+        let lanes = u64::from(instruction.lanes);
+        let own = match instruction.op {
+            Op::Input => 2 * share_bytes(instruction.shape()) as u64,
+            Op::Convert => 10 * lanes,
+            _ => 0,
+        };
         match instruction.phase {
-            Phase::Issue => self.held_bytes += self.model.interaction(instruction).held_bytes,
-            Phase::Finish => self.held_bytes -= self.model.interaction(instruction).held_bytes,
+            Phase::Issue => self.flights_bytes += own + FLIGHT_BYTES,
+            Phase::Finish => self.flights_bytes -= own + FLIGHT_BYTES,
             Phase::Whole => {}
         }
-        let held_bytes = self.held_bytes + self.outputs_held_bytes;
-        self.counted.peak_held_bytes = self.counted.peak_held_bytes.max(held_bytes);
+    }
+
+    /// Takes note of what is held now, and of so many bytes besides.
+    fn hold(&mut self, besides: u64) {
+        let rows: usize = self.running.iter().map(Group::row_bytes).sum();
+        let operands = self.coming.operand_bytes + self.following.operand_bytes;
+        // Sent and received, of this round and the next, in buffers that grow by a quarter.
+        let products = 5 * self.longest;
+        let held = (rows + operands + self.finished_bytes + products) as u64;
+        let held = held + besides + self.flights_bytes + self.longest_shares;
+        self.counted.peak_held_bytes = self.counted.peak_held_bytes.max(held);
     }
 
     /// Bytes of all circuits, and of the largest one.
@@ -260,6 +296,7 @@ impl CostModel for Rep3Costs {
     }
 
     fn count(&mut self, instruction: &Instruction, description: &Description) {
+        self.fly(instruction);
         match (instruction.op, instruction.phase) {
             (Op::Round, _) => self.round(),
             (Op::Output, _) => self.output(instruction, description),
@@ -272,20 +309,20 @@ impl CostModel for Rep3Costs {
             }
             (_, Phase::Whole | Phase::Finish) => {}
         }
-        self.hold(instruction);
-        self.counted.compute_ns += self.duration_ns(instruction);
+        let ns = self.duration_ns(instruction);
+        self.counted.sum(shared::COMPUTE_NS.to_owned(), ns);
     }
 
     fn totals(&self, description: &Description) -> BTreeMap<String, u64> {
         let counted = &self.counted;
-        let mut entries = counted.values.clone();
-        let output_bytes =
-            |party: usize| counted.output_bytes.get(party).copied().unwrap_or_default();
+        let mut entries =
+            BTreeMap::from([shared::ROUNDS, shared::AND_GATES].map(|name| (name.to_owned(), 0)));
+        entries.extend(counted.sums.clone());
         let mut brought = [0; PARTIES];
         let mut learned = 0;
         for client in PARTIES..description.parties.len() {
-            let inputs = counted.client_bytes.get(client - PARTIES).copied().unwrap_or_default();
-            let outputs = output_bytes(client);
+            let inputs = at(&counted.share_bytes, client);
+            let outputs = at(&counted.output_bytes, client);
             let seeds = |party| if brings(description, client) { seed_bytes(party) } else { 0 };
             (0..PARTIES).for_each(|party| brought[party] += seeds(party));
             brought[RECEIVER] += inputs;
@@ -296,25 +333,22 @@ impl CostModel for Rep3Costs {
             entries.insert(shared::sent_bytes(client), sent);
             entries.insert(shared::received_bytes(client), 2 * outputs);
         }
+        let both_ways = SEED_BYTES + counted.product_bytes;
+        let share_bytes = |party| both_ways + at(&counted.share_bytes, party);
         for (party, brought) in brought.into_iter().enumerate() {
             let (previous, _) = neighbours(party);
             let to_clients = if TwoComponentsEach::sends(party) { learned } else { 0 };
-            let both_ways = SEED_BYTES + counted.product_bytes;
-            let sent = both_ways + counted.share_bytes[party] + output_bytes(previous) + to_clients;
-            let received =
-                both_ways + counted.share_bytes[previous] + output_bytes(party) + brought;
+            let sent = share_bytes(party) + at(&counted.output_bytes, previous) + to_clients;
+            let received = share_bytes(previous) + at(&counted.output_bytes, party) + brought;
             entries.insert(shared::online_bytes(party), sent);
             entries.insert(shared::sent_bytes(party), sent);
             entries.insert(shared::received_bytes(party), received);
         }
         let [circuit_bytes, largest_circuit_bytes] = self.circuit_bytes();
         for (name, value) in [
-            (shared::ROUNDS, counted.rounds),
-            (shared::AND_GATES, counted.and_gates),
             (shared::HELD_BYTES, counted.peak_held_bytes),
             (shared::CIRCUIT_BYTES, circuit_bytes),
             (shared::LARGEST_CIRCUIT_BYTES, largest_circuit_bytes),
-            (shared::COMPUTE_NS, counted.compute_ns),
         ] {
             entries.insert(name.to_owned(), value);
         }

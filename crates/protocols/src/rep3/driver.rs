@@ -2,12 +2,10 @@
 
 use std::collections::VecDeque;
 
-use phineus_bytecode::layout::share_bytes;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape};
 use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, packed};
-use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::PARTIES;
@@ -20,8 +18,9 @@ use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
 use super::sharing::{Join, SharedValue};
 use crate::ProtocolError;
 use crate::shares::client::Clients;
+use crate::shares::ring::store;
 use crate::shares::transpose::{to_integers, to_rows};
-use crate::shares::values::{add_share, blank, lane_of_share};
+use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share};
 
 /// An instruction between its issue and its finish.
 pub(super) enum Flight {
@@ -170,7 +169,7 @@ impl<C: Channel> Rep3Driver<C> {
     fn issue(
         &mut self,
         instruction: &Instruction,
-        operands: &[&[Block]],
+        operands: &[&[u8]],
     ) -> Result<(), ProtocolError> {
         if instruction.op == Op::Input {
             let flight = Flight::Input(self.share_input(instruction)?);
@@ -178,27 +177,26 @@ impl<C: Channel> Rep3Driver<C> {
             return Ok(());
         }
         let rounds = self.model.rounds(instruction);
-        let value = |k: usize| value_bytes(instruction, operands, k);
         let flight = match method(instruction) {
             Method::Circuit => {
                 let circuit = self.model.template(instruction);
                 let (place, mut room) = self.circuits.push(Begin::Coming, instruction, circuit);
-                for k in 0..operands.len() {
-                    let (target, rest) = room.split_at_mut(value(k).len());
-                    target.copy_from_slice(value(k));
+                for operand in operands {
+                    let (target, rest) = room.split_at_mut(operand.len());
+                    target.copy_from_slice(operand);
                     room = rest;
                 }
                 Flight::Circuit(place)
             }
             Method::Product => {
-                let count = instruction.lanes as usize;
-                let elements = &mut self.messages.coming;
-                let sent = ring::push(elements, instruction.element.width(), count);
-                ring::multiply(instruction, elements, sent, (value(0), value(1)));
+                let (width, count) = (instruction.element.width(), instruction.lanes as usize);
+                let sent = Sent::push(&mut self.messages.coming, &mut self.keys, width, count);
+                let factors = [operands[0], operands[1]];
+                sent.multiply(instruction, &mut self.messages.coming, factors);
                 Flight::Product(sent)
             }
-            Method::ArithmeticToBoolean => Flight::Circuit(self.split(instruction, value(0))),
-            Method::BooleanToArithmetic => Flight::Product(self.join(instruction, value(0))),
+            Method::ArithmeticToBoolean => Flight::Circuit(self.split(instruction, operands[0])),
+            Method::BooleanToArithmetic => Flight::Product(self.join(instruction, operands[0])),
             Method::Packed | Method::Ring | Method::Copy => {
                 unreachable!("{} has no rounds", instruction.op.info().name)
             }
@@ -207,42 +205,31 @@ impl<C: Channel> Rep3Driver<C> {
         Ok(())
     }
 
-    fn whole(
-        &mut self,
-        instruction: &Instruction,
-        results: &mut [&mut [Block]],
-        operands: &[&[Block]],
-    ) {
+    fn whole(&mut self, instruction: &Instruction, results: &mut [&mut [u8]], operands: &[&[u8]]) {
         let adds = self.adds_constants();
-        match method(instruction) {
-            Method::Packed => packed_on_both(instruction, results, operands, adds),
-            Method::Ring => {
-                let empty: &[u8] = &[];
-                let mut values = [empty; 3];
-                for (k, value) in values[..operands.len()].iter_mut().enumerate() {
-                    *value = value_bytes(instruction, operands, k);
-                }
-                with_results(instruction, results, |results| {
-                    ring::execute(instruction, results, &values[..operands.len()], adds);
-                });
-            }
-            Method::Copy => {
-                let value = value_bytes(instruction, operands, 0);
-                with_results(instruction, results, |results| copy(instruction, results[0], value));
-            }
+        let one: Compute = match method(instruction) {
+            Method::Packed => |instruction, results, operands, adds| {
+                let is_done = packed::execute(instruction, results, operands, adds);
+                assert!(is_done, "this operation is local");
+            },
+            Method::Ring => ring::execute,
+            Method::Copy => |instruction, results, operands, _| {
+                copy(instruction, results[0], operands[0]);
+            },
             Method::Circuit => {
                 let circuit = self.model.template(instruction);
-                let values: Vec<&[u8]> =
-                    (0..operands.len()).map(|k| value_bytes(instruction, operands, k)).collect();
-                let values = Zeroizing::new(values.concat());
-                let keys = &mut self.keys;
-                with_results(instruction, results, |results| {
-                    run_whole(instruction, circuit, &values, results, (keys, adds));
-                });
+                let operands = Zeroizing::new(operands.concat());
+                return run_whole(instruction, circuit, &operands, results, adds);
             }
             Method::Product | Method::ArithmeticToBoolean | Method::BooleanToArithmetic => {
                 unreachable!("{} has rounds", instruction.op.info().name)
             }
+        };
+        for (component, adds) in adds.into_iter().enumerate() {
+            let operands: Vec<&[u8]> = operands.iter().map(|both| half(both, component)).collect();
+            let mut results: Vec<&mut [u8]> =
+                results.iter_mut().map(|both| half_mut(both, component)).collect();
+            one(instruction, &mut results, &operands, adds);
         }
     }
 
@@ -250,23 +237,19 @@ impl<C: Channel> Rep3Driver<C> {
     fn finish_flight(&mut self, instruction: &Instruction, results: &mut [&mut [Block]]) {
         let (issued, flight) = self.done.pop_front().expect("the planner finishes what is done");
         assert_eq!(issued.op, instruction.op, "the planner finishes in the right order");
-        let messages = &mut self.messages;
-        let circuits = &self.circuits;
-        with_results(instruction, results, |results| match &flight {
-            Flight::Circuit(place) => circuits.write(*place, instruction, results),
-            Flight::Product(sent) => {
-                let width = instruction.element.width();
-                ring::store(results[0], width, *sent, &mut messages.sent, &mut messages.received);
-            }
-            Flight::Input(value) => value.write(instruction.shape(), messages, results[0]),
-        });
+        let (mut results, messages) = (bytes_mut(instruction, results, 2), &self.messages);
+        match &flight {
+            Flight::Circuit(place) => self.circuits.write(*place, instruction, &mut results),
+            Flight::Product(sent) => sent.store(results[0], &messages.sent, &messages.received),
+            Flight::Input(value) => value.write(instruction.shape(), &messages.inputs, results[0]),
+        }
     }
 
     /// Adds the components of outputs that the round brought, and writes the values.
     fn write_outputs(&mut self) {
         for PendingOutput { instruction, mut sum, at } in self.pending.drain(..) {
             let shape = instruction.shape();
-            let last = self.messages.output(at, sum.len());
+            let last = self.messages.outputs.get(at, sum.len());
             add_share(shape, &mut sum, last);
             let lane = |j: usize| lane_of_share(shape, &sum, j);
             self.outputs.write(&instruction, (0..shape.lanes as usize).map(lane));
@@ -274,61 +257,11 @@ impl<C: Channel> Rep3Driver<C> {
     }
 }
 
-/// The bytes of operand `k`, without what fills up its last unit: both components.
-pub(super) fn value_bytes<'a>(
-    instruction: &Instruction,
-    operands: &[&'a [Block]],
-    k: usize,
-) -> &'a [u8] {
-    &operands[k].as_bytes()[..2 * share_bytes(instruction.operand_shape(k))]
-}
+/// What computes an operation on one component of its operands; whether it adds constants.
+type Compute = fn(&Instruction, &mut [&mut [u8]], &[&[u8]], bool);
 
-/// Calls `write` with the bytes of the results, without what fills up their last units.
-fn with_results(
-    instruction: &Instruction,
-    results: &mut [&mut [Block]],
-    write: impl FnOnce(&mut [&mut [u8]]),
-) {
-    let size = |k: usize| 2 * share_bytes(instruction.result_shape(k));
-    match results {
-        [] => write(&mut []),
-        [one] => write(&mut [&mut one.as_mut_bytes()[..size(0)]]),
-        [one, two, ..] => {
-            write(&mut [&mut one.as_mut_bytes()[..size(0)], &mut two.as_mut_bytes()[..size(1)]])
-        }
-    }
-}
-
-/// Computes on packed rows what is local, on one component after the other.
-fn packed_on_both(
-    instruction: &Instruction,
-    results: &mut [&mut [Block]],
-    operands: &[&[Block]],
-    adds_constants: [bool; 2],
-) {
-    for (component, adds) in adds_constants.into_iter().enumerate() {
-        let empty: &[u8] = &[];
-        let mut values = [empty; 3];
-        for (k, value) in values[..operands.len()].iter_mut().enumerate() {
-            let both = value_bytes(instruction, operands, k);
-            *value = &both[component * both.len() / 2..][..both.len() / 2];
-        }
-        let values = &values[..operands.len()];
-        with_results(instruction, results, |results| {
-            let is_done = match results {
-                [one] => {
-                    let one = half_mut(one, component);
-                    packed::execute(instruction, &mut [one], values, adds)
-                }
-                [one, two] => {
-                    let (one, two) = (half_mut(one, component), half_mut(two, component));
-                    packed::execute(instruction, &mut [one, two], values, adds)
-                }
-                _ => false,
-            };
-            assert!(is_done, "this operation is local");
-        });
-    }
+fn half(value: &[u8], component: usize) -> &[u8] {
+    &value[component * (value.len() / 2)..][..value.len() / 2]
 }
 
 fn half_mut(value: &mut [u8], component: usize) -> &mut [u8] {
@@ -339,18 +272,13 @@ fn half_mut(value: &mut [u8], component: usize) -> &mut [u8] {
 /// A conversion that changes nothing but where bits lie.
 fn copy(instruction: &Instruction, result: &mut [u8], value: &[u8]) {
     let (from, to) = (instruction.operand_shape(0).sharing, instruction.element.sharing());
-    if is_arithmetic(from) == is_arithmetic(to) {
-        return result.copy_from_slice(value);
-    }
-    let size = result.len() / 2;
-    let components = value.chunks_exact(value.len() / 2).zip(result.chunks_exact_mut(size));
-    for (value, result) in components {
-        if is_arithmetic(from) {
-            to_rows(&ring::to_words(value, 1), result);
-        } else {
-            let mut bits = blank(size);
+    match (is_arithmetic(from), is_arithmetic(to)) {
+        (false, false) | (true, true) => result.copy_from_slice(value),
+        (true, false) => to_rows(&ring::to_words(value, 1), result),
+        (false, true) => {
+            let mut bits = blank(result.len());
             to_integers(value, &mut bits);
-            result.iter_mut().zip(&*bits).for_each(|(element, bit)| *element = *bit as u8);
+            store(result, &bits, 1);
         }
     }
 }
@@ -370,8 +298,7 @@ impl<C: Channel> Driver for Rep3Driver<C> {
     }
 
     fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
-        let shape = instruction.shape();
-        self.share_output(instruction, &wires.as_bytes()[..2 * share_bytes(shape)]);
+        self.share_output(instruction, bytes(instruction, &[wires], 2)[0]);
         Ok(())
     }
 
@@ -381,9 +308,12 @@ impl<C: Channel> Driver for Rep3Driver<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
+        let operands = bytes(instruction, operands, 2);
         match instruction.phase {
-            Phase::Issue => return self.issue(instruction, operands),
-            Phase::Whole => self.whole(instruction, results, operands),
+            Phase::Issue => return self.issue(instruction, &operands),
+            Phase::Whole => {
+                self.whole(instruction, &mut bytes_mut(instruction, results, 2), &operands);
+            }
             Phase::Finish => self.finish_flight(instruction, results),
         }
         Ok(())
@@ -392,13 +322,12 @@ impl<C: Channel> Driver for Rep3Driver<C> {
     fn round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
         let adds = self.adds_constants();
-        self.circuits.start(&mut self.messages.bits, &mut self.keys, adds);
-        self.messages.exchange(&mut self.parties, &mut self.keys)?;
+        self.circuits.start(&mut self.messages.coming, &mut self.keys, adds);
+        self.messages.exchange(&mut self.parties)?;
         self.rounds += 1;
         self.clients.send_outputs()?;
         self.write_outputs();
-        let (results, z) = self.messages.products();
-        self.circuits.advance(results, z, &mut self.keys, adds);
+        self.circuits.advance(&mut self.messages, &mut self.keys, adds);
         self.take_shares();
         self.messages.turn();
         if let Some(mut done) = self.flights.pop_front() {

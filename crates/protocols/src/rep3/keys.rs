@@ -14,12 +14,9 @@ use phineus_crypto::{Block, Prg};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::ring::Element;
 use crate::ProtocolError;
+use crate::shares::elements::Element;
 use crate::shares::values::{Words, blank};
-
-/// Bytes of masks that are drawn at a time, so that they stay in the first cache.
-const PIECE_BYTES: usize = 4096;
 
 /// A party's two generators.
 pub(super) struct Keys {
@@ -58,36 +55,26 @@ impl Keys {
         &mut self.next
     }
 
-    /// Fills `z` with masks of the own generator; returns those of the other one. The XOR of both, over
-    /// all parties, is 0.
-    pub(super) fn bit_masks(&mut self, z: &mut [u64]) -> &[u64] {
-        if self.stream.len() < z.len() {
-            self.stream.resize(z.len(), 0);
-        }
-        let stream = &mut self.stream[..z.len()];
-        self.own.fill_bytes(z.as_mut_bytes());
-        self.next.fill_bytes(stream.as_mut_bytes());
-        stream
+    /// Fills `z` with bits whose XOR over all parties is 0.
+    pub(super) fn mask_bits(&mut self, z: &mut [u64]) {
+        self.draw(z.as_mut_bytes());
+        z.iter_mut().zip(&*self.stream).for_each(|(z, mask)| *z ^= mask);
     }
 
-    /// Adds masks to `z` whose sums over all parties are 0.
+    /// Fills `z` with elements whose sum over all parties is 0.
     pub(super) fn mask<E: Element>(&mut self, z: &mut [E]) {
-        let piece_words = PIECE_BYTES / size_of::<u64>();
-        if self.stream.len() < 2 * piece_words {
-            self.stream.resize(2 * piece_words, 0);
+        self.draw(z.as_mut_bytes());
+        let masks = &E::elements(self.stream.as_bytes())[..z.len()];
+        z.iter_mut().zip(masks).for_each(|(z, mask)| *z = z.sub(*mask));
+    }
+
+    /// Draws `z` under the own key and as much, in `stream`, under the other one.
+    fn draw(&mut self, z: &mut [u8]) {
+        if 8 * self.stream.len() < z.len() {
+            self.stream.resize(z.len().div_ceil(8), 0);
         }
-        let (own, next) = self.stream[..2 * piece_words].split_at_mut(piece_words);
-        for z in z.chunks_mut(PIECE_BYTES / size_of::<E>()) {
-            let masks = [(&mut self.own, &mut *own), (&mut self.next, &mut *next)];
-            let [own, next] = masks.map(|(prg, stream)| {
-                let stream = &mut E::elements_mut(stream.as_mut_bytes())[..z.len()];
-                prg.fill_bytes(stream.as_mut_bytes());
-                stream
-            });
-            for ((z, own), next) in z.iter_mut().zip(own).zip(next) {
-                *z = z.add(*own).sub(*next);
-            }
-        }
+        self.own.fill_bytes(z);
+        self.next.fill_bytes(&mut self.stream.as_mut_bytes()[..z.len()]);
     }
 }
 

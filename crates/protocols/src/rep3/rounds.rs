@@ -8,13 +8,12 @@ use phineus_circuits::record::Template;
 use phineus_engine::bits::Family;
 use phineus_engine::packed;
 
-use super::circuits::level_words;
+use super::circuits::operand_bytes;
 use crate::shares::values::sent_share_bytes;
-use crate::shares::words::words;
 use crate::templates::Templates;
 
 /// What an instruction in flight takes besides shares: itself, twice, and its places in lists that double.
-const FLIGHT_BYTES: u64 = 768;
+pub(super) const FLIGHT_BYTES: u64 = 512;
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,16 +117,13 @@ impl Rep3Rounds {
         }
     }
 
-    /// Bytes that a circuit holds from issue to finish: its operands in a buffer that doubles, its rows, and
-    /// the bits of its widest level, as they are made, sent and received.
+    /// Bytes that a circuit holds from issue to finish: its operands, its rows, and the bits of its widest
+    /// level, as they are made, sent and received. Rows of a group are shared out to its lanes.
     fn circuit_held_bytes(&mut self, circuit: &Instruction) -> u64 {
         let (template, lanes) = self.template(circuit);
-        let operands: usize =
-            (0..circuit.operand_count()).map(|k| 2 * share_bytes(circuit.operand_shape(k))).sum();
-        let rows = 2 * template.slot_count as usize * words(lanes);
-        let levels = 0..template.depth();
-        let widest = levels.map(|level| level_words(&template, level, lanes)).max().unwrap_or(0);
-        (2 * operands + 8 * (rows + 4 * widest)) as u64
+        let widest = template.ands_per_level().into_iter().max().unwrap_or(0);
+        let bits = (2 * template.slot_count as usize + 3 * widest) * lanes;
+        (operand_bytes(circuit) + bits.div_ceil(8)) as u64
     }
 }
 
@@ -138,24 +134,23 @@ impl RoundModel for Rep3Rounds {
         if rounds == 0 {
             return Interaction::default();
         }
-        // On their way: in buffers that double at both ends.
         let sent = sent_share_bytes(shape) as u64;
         let held_bytes = match instruction.op {
-            Op::Input => 2 * share_bytes(shape) as u64 + 4 * sent,
-            // To two neighbours or clients, and what this party learns.
-            Op::Output => 7 * sent,
+            Op::Input => 2 * share_bytes(shape) as u64 + sent,
+            // To a neighbour or to a client, what this party learns, and its own part of that.
+            Op::Output => 4 * sent,
             _ => match method(instruction) {
                 Method::Packed | Method::Ring | Method::Copy => 0,
                 Method::Circuit => self.circuit_held_bytes(instruction),
-                Method::Product => 6 * sent,
+                Method::Product => 4 * sent,
                 Method::BooleanToArithmetic => {
                     let masked = masked_bit_bytes(shape.width, shape.lanes) as u64;
-                    6 * sent + 4 * masked + 8 * u64::from(shape.lanes)
+                    4 * sent + masked + 8 * u64::from(shape.lanes)
                 }
                 Method::ArithmeticToBoolean => {
                     let addition = addition(instruction);
                     let sent = sent_share_bytes(addition.shape()) as u64;
-                    self.circuit_held_bytes(&addition) + 4 * sent
+                    self.circuit_held_bytes(&addition) + 3 * sent
                 }
             },
         };

@@ -14,9 +14,8 @@
 //! oblivious transfer among three; here both factors of each product are known to somebody.
 
 use phineus_bytecode::layout::{ring_bytes, share_bytes};
-use phineus_bytecode::{Instruction, Shape, Sharing};
+use phineus_bytecode::{Instruction, Shape};
 use phineus_channels::Channel;
-use phineus_crypto::Prg;
 use phineus_engine::packed;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -25,14 +24,14 @@ use super::PARTIES;
 use super::circuits::{Begin, Place};
 use super::driver::{PendingOutput, Rep3Driver};
 use super::keys::neighbours;
-use super::messages::Messages;
-use super::ring::{self, Element, Sent, for_bytes};
+use super::messages::Shares;
+use super::ring::{self, Sent};
 use super::rounds::{addition, masked_bit_bytes};
 use crate::ProtocolError;
-use crate::shares::client::{input_values, pack, subtract, unpack};
-use crate::shares::ring::{add_assign, load, store};
+use crate::shares::client::{draw, input_values, pack, subtract, unpack};
+use crate::shares::elements::{Element, for_bytes};
 use crate::shares::transpose::{to_integers, to_rows};
-use crate::shares::values::{Words, blank, sent_share_bytes};
+use crate::shares::values::{Words, add_share, blank, sent_share_bytes};
 
 /// A party's components of a value that is being shared.
 pub(super) struct SharedValue {
@@ -44,10 +43,10 @@ pub(super) struct SharedValue {
 
 impl SharedValue {
     /// Writes the value, when the round has brought all of it.
-    pub(super) fn write(&self, shape: Shape, messages: &Messages, value: &mut [u8]) {
+    pub(super) fn write(&self, shape: Shape, shares: &Shares, value: &mut [u8]) {
         value.copy_from_slice(&self.bytes);
         if let Some(at) = self.received_at {
-            let sent = messages.share(at, sent_share_bytes(shape));
+            let sent = shares.get(at, sent_share_bytes(shape));
             unpack(shape, sent, &mut value[..share_bytes(shape)]);
         }
     }
@@ -60,26 +59,6 @@ pub(super) struct Join {
     /// The bits that this party knows, as integers.
     known: Words,
     sent: Sent,
-}
-
-/// Draws a component.
-fn draw(prg: &mut Prg, shape: Shape, component: &mut [u8]) {
-    prg.fill_bytes(component);
-    if shape.sharing == Sharing::Arithmetic {
-        let mut elements = blank(shape.lanes as usize);
-        load(&mut elements, component, shape.width);
-        store(component, &elements, shape.width);
-    } else {
-        packed::clear_padding(component, shape.lanes as usize);
-    }
-}
-
-/// Adds a component to another one.
-fn add(shape: Shape, to: &mut [u8], component: &[u8]) {
-    match shape.sharing {
-        Sharing::Arithmetic => add_assign(to, component, shape.width),
-        _ => packed::xor_assign(to, component),
-    }
 }
 
 impl<C: Channel> Rep3Driver<C> {
@@ -112,9 +91,9 @@ impl<C: Channel> Rep3Driver<C> {
             draw(self.keys.with_previous(), shape, first);
             second.copy_from_slice(&values);
             subtract(shape, second, first);
-            self.messages.push_share(&pack(shape, second));
+            self.messages.inputs.push(&pack(shape, second));
         } else if owner == neighbours(self.me()).0 {
-            received_at = Some(self.messages.expect_share(sent_share_bytes(shape)));
+            received_at = Some(self.messages.inputs.expect(sent_share_bytes(shape)));
         } else {
             draw(self.keys.with_next(), shape, second);
         }
@@ -140,10 +119,10 @@ impl<C: Channel> Rep3Driver<C> {
                 self.clients.draw(client, 1, shape, first);
                 let rest = self.clients.receive(client, shape)?;
                 unpack(shape, &rest, second);
-                self.messages.push_share(&rest);
+                self.messages.inputs.push(&rest);
             }
             _ => {
-                received_at = Some(self.messages.expect_share(sent_share_bytes(shape)));
+                received_at = Some(self.messages.inputs.expect(sent_share_bytes(shape)));
                 self.clients.draw(client, 0, shape, second);
             }
         }
@@ -161,7 +140,7 @@ impl<C: Channel> Rep3Driver<C> {
             let is_summed = learner == me || learner >= PARTIES && me == 0;
             if is_summed && sum.is_none() {
                 let mut both = Zeroizing::new(first.to_vec());
-                add(shape, &mut both, second);
+                add_share(shape, &mut both, second);
                 sum = Some(pack(shape, &both));
             }
             match learner.checked_sub(PARTIES) {
@@ -171,14 +150,14 @@ impl<C: Channel> Rep3Driver<C> {
                     _ => {}
                 },
                 None if learner == previous => {
-                    self.messages.push_output(&pack(shape, second));
+                    self.messages.outputs.push(&pack(shape, second));
                 }
                 None => {}
             }
         }
         if port.parties.iter().any(|&party| usize::from(party) == me) {
             let sum = sum.expect("it learns the sum");
-            let at = self.messages.expect_output(sum.len());
+            let at = self.messages.outputs.expect(sum.len());
             self.pending.push(PendingOutput { instruction: *instruction, sum, at });
         }
     }
@@ -220,7 +199,7 @@ impl<C: Channel> Rep3Driver<C> {
         let (width, count) = (instruction.element.width(), instruction.lanes as usize);
         let (first, second) = value.split_at(value.len() / 2);
         let bytes = masked_bit_bytes(width, instruction.lanes);
-        let sent = ring::push(&mut self.messages.following, width, count);
+        let sent = Sent::push(&mut self.messages.following, &mut self.keys, width, count);
         let mut integers = blank(count);
         let mut masked = blank(bytes.div_ceil(8));
         match self.me() {
@@ -230,12 +209,12 @@ impl<C: Channel> Rep3Driver<C> {
                 to_integers(&known, &mut integers);
                 self.keys.with_previous().fill_bytes(&mut masked.as_mut_bytes()[..bytes]);
                 for_each_bit(width, &mut masked, &integers, &mut [], Bits::Add);
-                self.messages.push_share(&masked.as_bytes()[..bytes]);
+                self.messages.inputs.push(&masked.as_bytes()[..bytes]);
             }
             1 => {
                 to_integers(second, &mut integers);
-                ring::add_words(&mut self.messages.following, sent, &integers);
-                let at = self.messages.expect_share(bytes);
+                sent.add(&mut self.messages.following, &integers);
+                let at = self.messages.inputs.expect(bytes);
                 self.joins.push(Join { at, width, known: integers, sent });
                 return sent;
             }
@@ -247,7 +226,7 @@ impl<C: Channel> Rep3Driver<C> {
                 integers.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2));
             }
         }
-        ring::add_words(&mut self.messages.following, sent, &integers);
+        sent.add(&mut self.messages.following, &integers);
         sent
     }
 
@@ -255,16 +234,16 @@ impl<C: Channel> Rep3Driver<C> {
     pub(super) fn take_shares(&mut self) {
         for (at, shared, shape) in self.awaited.drain(..) {
             let value = &mut self.circuits.coming_operands(at)[..2 * share_bytes(shape)];
-            shared.write(shape, &self.messages, value);
+            shared.write(shape, &self.messages.inputs, value);
         }
         for Join { at, width, known, sent } in self.joins.drain(..) {
             let bytes = masked_bit_bytes(width, known.len() as u32);
             let mut masked = blank(bytes.div_ceil(8));
-            masked.as_mut_bytes()[..bytes].copy_from_slice(self.messages.share(at, bytes));
+            masked.as_mut_bytes()[..bytes].copy_from_slice(self.messages.inputs.get(at, bytes));
             let mut sums = blank(known.len());
             for_each_bit(width, &mut masked, &known, &mut sums, Bits::Sum);
             sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2).wrapping_neg());
-            ring::add_words(&mut self.messages.following, sent, &sums);
+            sent.add(&mut self.messages.following, &sums);
         }
     }
 }

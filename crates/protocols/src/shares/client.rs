@@ -140,7 +140,8 @@ impl<C> Drop for Clients<C> {
     }
 }
 
-fn draw(prg: &mut Prg, shape: Shape, share: &mut [u8]) {
+/// Draws a share.
+pub(crate) fn draw(prg: &mut Prg, shape: Shape, share: &mut [u8]) {
     if shape.sharing == Sharing::Arithmetic {
         let mut elements = blank(shape.lanes as usize);
         prg.fill_bytes(elements.as_mut_bytes());

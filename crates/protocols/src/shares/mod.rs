@@ -2,6 +2,7 @@
 //! protocols on additive and XOR shares have in common.
 
 pub(crate) mod client;
+pub(crate) mod elements;
 pub(crate) mod ring;
 pub(crate) mod transpose;
 pub(crate) mod values;

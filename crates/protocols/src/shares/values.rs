@@ -25,10 +25,14 @@ pub(crate) fn sent_share_bytes(shape: Shape) -> usize {
     }
 }
 
-/// The operands as bytes, without what fills up their last units.
-pub(crate) fn bytes<'a>(instruction: &Instruction, operands: &[&'a [Block]]) -> Vec<&'a [u8]> {
+/// The operands as bytes, so many shares of each, without what fills up their last units.
+pub(crate) fn bytes<'a>(
+    instruction: &Instruction,
+    operands: &[&'a [Block]],
+    copies: usize,
+) -> Vec<&'a [u8]> {
     let wires = operands.iter().enumerate();
-    let size = |k: usize| share_bytes(instruction.operand_shape(k));
+    let size = |k: usize| copies * share_bytes(instruction.operand_shape(k));
     wires.map(|(k, wires)| &wires.as_bytes()[..size(k)]).collect()
 }
 
@@ -36,9 +40,10 @@ pub(crate) fn bytes<'a>(instruction: &Instruction, operands: &[&'a [Block]]) -> 
 pub(crate) fn bytes_mut<'a>(
     instruction: &Instruction,
     results: &'a mut [&mut [Block]],
+    copies: usize,
 ) -> Vec<&'a mut [u8]> {
     let wires = results.iter_mut().enumerate();
-    let size = |k: usize| share_bytes(instruction.result_shape(k));
+    let size = |k: usize| copies * share_bytes(instruction.result_shape(k));
     wires.map(|(k, wires)| &mut wires.as_mut_bytes()[..size(k)]).collect()
 }
 

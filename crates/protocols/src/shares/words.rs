@@ -7,7 +7,7 @@ pub(crate) fn last_mask(count: usize) -> u64 {
     if count.is_multiple_of(64) { u64::MAX } else { (1 << (count % 64)) - 1 }
 }
 
-/// Writes the first `count` bits of `source` at bit `at` of `target`, whose bits there are 0.
+/// Adds, by XOR, the first `count` bits of `source` to those of `target` from bit `at` on.
 ///
 /// Bits of `source` beyond `count` must be 0.
 pub(crate) fn put(target: &mut [u64], at: usize, source: &[u64], count: usize) {
@@ -15,13 +15,13 @@ pub(crate) fn put(target: &mut [u64], at: usize, source: &[u64], count: usize) {
     let source = &source[..words(count)];
     if shift == 0 {
         let target = &mut target[first..first + source.len()];
-        return target.iter_mut().zip(source).for_each(|(target, word)| *target |= word);
+        return target.iter_mut().zip(source).for_each(|(target, word)| *target ^= word);
     }
     for (k, &word) in source.iter().enumerate() {
-        target[first + k] |= word << shift;
+        target[first + k] ^= word << shift;
         // Where there is no next word the upper bits are beyond `count`; they are secret, too.
         if let Some(next) = target.get_mut(first + k + 1) {
-            *next |= word >> (64 - shift);
+            *next ^= word >> (64 - shift);
         }
     }
 }
