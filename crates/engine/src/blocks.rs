@@ -12,7 +12,7 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    Description, Flow, Instruction, Lane, Layout, Op, Openings, ProgramReader, Slot,
+    BlockValues, CarriedSlot, Description, Flow, Instruction, Lane, Layout, Op, ProgramReader,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -35,9 +35,13 @@ pub struct CarriedLayout {
 impl CarriedLayout {
     /// For these values; `places` says of each how many it has: two if a
     /// block loads and stores it, and none if it is not carried here.
-    pub fn new(slots: &[Slot], layout: Layout, places: impl Fn(usize) -> usize) -> CarriedLayout {
+    pub fn new(
+        slots: &[CarriedSlot],
+        layout: Layout,
+        places: impl Fn(usize) -> usize,
+    ) -> CarriedLayout {
         let mut wires = 0;
-        let place = |(slot, carried): (usize, &Slot)| {
+        let place = |(slot, carried): (usize, &CarriedSlot)| {
             let (count, first) = (places(slot), wires);
             let length = if count == 0 { 0 } else { layout.units(carried.shape()) as usize };
             wires += count * length;
@@ -124,10 +128,10 @@ impl Carried {
 struct End<'a, D> {
     driver: &'a mut D,
     carried: &'a mut Carried,
-    slots: &'a [Slot],
+    slots: &'a [CarriedSlot],
 }
 
-impl<D: Driver> Openings for End<'_, D> {
+impl<D: Driver> BlockValues for End<'_, D> {
     type Error = D::Error;
 
     fn opened(&self, port: u32) -> Result<Lane, D::Error> {
@@ -135,7 +139,7 @@ impl<D: Driver> Openings for End<'_, D> {
     }
 
     fn publish(&mut self, slot: u32, value: u64) -> Result<(), D::Error> {
-        let Slot { element, lanes } = self.slots[slot as usize];
+        let CarriedSlot { element, lanes } = self.slots[slot as usize];
         let mut constant = Instruction::new(Op::Constant, element, lanes);
         let value = Lane::from(value) & phineus_bytecode::mask_of(element.width());
         constant.immediates = value.into_limbs();

@@ -26,8 +26,8 @@ mod state;
 
 use phineus_bytecode::limits::REGISTER_BITS;
 use phineus_bytecode::{
-    Column, ElementType, Encoding, Instruction, Next, Op, OutputPort, RegisterOp, Sharing, Slot,
-    Step,
+    CarriedSlot, Column, ElementType, Encoding, Instruction, Op, OutputPort, RegisterOp,
+    RegisterStep, Sharing, Successor,
 };
 
 use crate::element::Element;
@@ -82,7 +82,7 @@ impl Tracer {
             &[value],
             [u64::from(port), 0, 0, 0],
         );
-        self.step(Step::Open { register: register.0, port });
+        self.step(RegisterStep::Open { register: register.0, port });
         register
     }
 
@@ -108,7 +108,7 @@ impl Tracer {
     #[track_caller]
     pub fn register(&self, value: u64) -> Register {
         let register = self.new_register();
-        self.step(Step::Set { register: register.0, value });
+        self.step(RegisterStep::Set { register: register.0, value });
         register
     }
 
@@ -116,7 +116,7 @@ impl Tracer {
     #[track_caller]
     pub fn compute(&self, op: RegisterOp, a: Register, b: Register) -> Register {
         let register = self.new_register();
-        self.step(Step::Compute { register: register.0, op, a: a.0, b: b.0 });
+        self.step(RegisterStep::Compute { register: register.0, op, a: a.0, b: b.0 });
         register
     }
 
@@ -124,7 +124,7 @@ impl Tracer {
     #[track_caller]
     pub fn assign(&self, register: Register, source: Register) {
         let (op, a, b) = (RegisterOp::Or, source.0, source.0);
-        self.step(Step::Compute { register: register.0, op, a, b });
+        self.step(RegisterStep::Compute { register: register.0, op, a, b });
     }
 
     /// A register as a public value in every lane, cut to its type, to compute with.
@@ -191,18 +191,18 @@ impl Tracer {
     /// Ends the block at hand; `block` runs next.
     #[track_caller]
     pub fn jump(&self, block: BlockId) {
-        self.end_block(Next::Jump { block: block.0 as u32 });
+        self.end_block(Successor::Jump { block: block.0 as u32 });
     }
 
     /// Ends the block at hand; `nonzero` runs next unless `register` is 0, and `zero` if it is.
     #[track_caller]
     pub fn branch(&self, register: Register, nonzero: BlockId, zero: BlockId) {
         let (nonzero, zero) = (nonzero.0 as u32, zero.0 as u32);
-        self.end_block(Next::Branch { register: register.0, nonzero, zero });
+        self.end_block(Successor::Branch { register: register.0, nonzero, zero });
     }
 
     #[track_caller]
-    fn end_block(&self, next: Next) {
+    fn end_block(&self, next: Successor) {
         self.settle();
         let had_ended = {
             let mut recording = self.recording.borrow_mut();
@@ -374,12 +374,12 @@ impl Tracer {
 
     fn new_slot(&self, element: ElementType, lanes: u32) -> u32 {
         let slots = &mut self.recording.borrow_mut().description.slots;
-        slots.push(Slot { element, lanes });
+        slots.push(CarriedSlot { element, lanes });
         slots.len() as u32 - 1
     }
 
     #[track_caller]
-    fn step(&self, step: Step) {
+    fn step(&self, step: RegisterStep) {
         let has_ended = {
             let mut recording = self.recording.borrow_mut();
             recording.current_mut().steps.push(step);

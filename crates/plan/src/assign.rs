@@ -14,8 +14,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, Instruction, Kind, Op, PortOrder, ProgramReader, ProgramWriter, Shape, Sharing,
-    Written,
+    ElementType, FileSummary, Instruction, Kind, Op, PortOrder, ProgramReader, ProgramWriter,
+    Shape, Sharing,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -157,7 +157,7 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
     scratch: impl Into<ScratchFile>,
     assignment: Assignment,
     planner_memory_bytes: u64,
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let scratch: ScratchFile = scratch.into();
     let mut tables = scratch.tables(planner_memory_bytes);
     let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;

@@ -23,8 +23,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, Instruction, Kind, Lane, Op, PortOrder, ProgramReader, ProgramWriter, Shape,
-    Sharing, Written,
+    ElementType, FileSummary, Instruction, Kind, Lane, Op, PortOrder, ProgramReader, ProgramWriter,
+    Shape, Sharing,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -102,7 +102,7 @@ pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     scratch: impl Into<ScratchFile>,
     (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let bounds = (magnitude_bits, prove_inputs);
     lower_with_claims(program, output, scratch, bounds, planner_memory_bytes, |_| {})
 }
@@ -121,7 +121,7 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
     (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
     claim: impl FnMut(Claim),
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let scratch: ScratchFile = scratch.into();
     let mut tables = scratch.tables(planner_memory_bytes);
     let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;

@@ -27,8 +27,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::OPERANDS_MAX;
 use phineus_bytecode::{
-    Instruction, Interaction, Kind, Layout, Op, Phase, PortOrder, ProgramReader, ProgramWriter,
-    RoundModel, Written,
+    FileSummary, Instruction, Interaction, Kind, Layout, Op, Phase, PortOrder, ProgramReader,
+    ProgramWriter, RoundModel,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -83,7 +83,7 @@ pub fn order<R: Read + Seek + Send, W: Write>(
     scratch: impl Into<ScratchFile>,
     options: &OrderOptions,
     model: &mut (impl RoundModel + Send),
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let scratch: ScratchFile = scratch.into();
     let mut tables = scratch.tables(options.planner_memory_bytes);
     let mut notes = annotate(program, scratch, options.planner_memory_bytes, PortOrder::Given)?;

@@ -11,8 +11,8 @@ use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, Hash, Instruction, Kind, Layout, PlanDescription, PortOrder, ProgramReader,
-    ProgramWriter, Settings, Written,
+    CostModel, FileSummary, Hash, Instruction, Kind, Layout, PlanDescription, PortOrder,
+    ProgramReader, ProgramWriter, Settings,
 };
 
 use crate::ahead::BATCHES_AHEAD;
@@ -65,7 +65,7 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     scratch: impl Into<ScratchFile>,
     options: &PlanOptions,
     costs: &mut impl CostModel,
-) -> Result<(W, PlanDescription, Written), Error> {
+) -> Result<(W, PlanDescription, FileSummary), Error> {
     assert!(options.page_wires >= PAGE_WIRES_MIN, "a page is not smaller than the smallest");
     if options.frame_count < FRAMES_MIN {
         return Err(Error::TooFewFrames { frames: options.frame_count, needed: FRAMES_MIN });

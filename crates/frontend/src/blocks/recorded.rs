@@ -6,7 +6,9 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{BlockEnd, Flow, Instruction, Kind, Next, Op, ProgramWriter, Step, Written};
+use phineus_bytecode::{
+    BlockEnd, FileSummary, Flow, Instruction, Kind, Op, ProgramWriter, RegisterStep, Successor,
+};
 
 use crate::error::ProgramError;
 use crate::tracer::Recording;
@@ -62,8 +64,8 @@ pub(crate) struct Recorded {
     /// By carried value, its name once it was loaded, and the name of what it becomes.
     pub(crate) loads: BTreeMap<u32, u64>,
     pub(crate) stores: BTreeMap<u32, u64>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) next: Option<Next>,
+    pub(crate) steps: Vec<RegisterStep>,
+    pub(crate) next: Option<Successor>,
 }
 
 impl Recorded {
@@ -105,7 +107,7 @@ impl Recorded {
     pub(crate) fn opens(&self, port: u32) -> bool {
         self.steps
             .iter()
-            .any(|step| matches!(step, Step::Open { port: opened, .. } if *opened == port))
+            .any(|step| matches!(step, RegisterStep::Open { port: opened, .. } if *opened == port))
     }
 }
 
@@ -151,14 +153,15 @@ impl Recording {
         // The order of a map's entries is another one each time.
         slots.values_mut().for_each(|slots| slots.sort_unstable());
         for block in &mut self.blocks {
-            let written: BTreeSet<u32> = block.steps.iter().filter_map(Step::writes).collect();
+            let written: BTreeSet<u32> =
+                block.steps.iter().filter_map(RegisterStep::writes).collect();
             let mut steps: Vec<(u32, u32)> = Vec::new();
             for register in written {
                 let slots = slots.get(&register).into_iter().flatten();
                 steps.extend(slots.map(|&slot| (slot, register)));
             }
             steps.sort_unstable();
-            let publish = |(slot, register)| Step::Publish { slot, register };
+            let publish = |(slot, register)| RegisterStep::Publish { slot, register };
             block.steps.extend(steps.into_iter().map(publish));
         }
     }
@@ -169,8 +172,8 @@ impl Recording {
             return Some("every block but the last one leads to others".to_string());
         }
         let published = |block: &Recorded| {
-            let slot = |step: &Step| match step {
-                Step::Publish { slot, .. } => Some(*slot),
+            let slot = |step: &RegisterStep| match step {
+                RegisterStep::Publish { slot, .. } => Some(*slot),
                 _ => None,
             };
             block.steps.iter().filter_map(slot).collect::<Vec<u32>>()
@@ -196,13 +199,13 @@ impl Recording {
     fn flow(&self) -> Flow {
         let end = |block: &Recorded| BlockEnd {
             steps: block.steps.clone(),
-            next: block.next.unwrap_or(Next::End),
+            next: block.next.unwrap_or(Successor::End),
         };
         Flow { registers: self.registers, blocks: self.blocks.iter().map(end).collect() }
     }
 
     /// Completes the file.
-    pub(crate) fn finish_blocks(&mut self) -> Result<Written, ProgramError> {
+    pub(crate) fn finish_blocks(&mut self) -> Result<FileSummary, ProgramError> {
         let finished = || ProgramError::Refused("the program was finished before".to_string());
         let flow = self.flow();
         let writer = self.blocks[0].writer.take().ok_or_else(finished)?;
