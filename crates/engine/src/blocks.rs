@@ -125,13 +125,13 @@ impl Carried {
 }
 
 /// End of a block: the values that it opens and publishes.
-struct End<'a, D> {
+struct DriverValues<'a, D> {
     driver: &'a mut D,
     carried: &'a mut Carried,
     slots: &'a [CarriedSlot],
 }
 
-impl<D: Driver> BlockValues for End<'_, D> {
+impl<D: Driver> BlockValues for DriverValues<'_, D> {
     type Error = D::Error;
 
     fn opened(&self, port: u32) -> Result<Lane, D::Error> {
@@ -181,7 +181,7 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
         memory.drain()?;
         driver.end_block().map_err(RunError::Driver)?;
         carried.end_block();
-        let mut end = End { driver, carried, slots: &description.slots };
+        let mut end = DriverValues { driver, carried, slots: &description.slots };
         next =
             flow.leave(description, block, &mut registers, &mut end).map_err(RunError::Driver)?;
         // A short block in a long loop reports too.
