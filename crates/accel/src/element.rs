@@ -1,6 +1,6 @@
 //! [`Element`]: types of matrix elements on a device.
 
-use phineus_crypto::field::{F32, F61, Field, OnCpu, Term};
+use phineus_crypto::field::{F32, F61, Field, OnCpu, ProductTerm};
 use phineus_crypto::{Simd, ring};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 use zeroize::DefaultIsZeroes;
@@ -38,7 +38,7 @@ pub trait Element:
 
     /// Adds a term to `out` on the processor: what kernels do, in plain.
     #[doc(hidden)]
-    fn add_term(out: &mut [Self], term: &Term<'_, Self>);
+    fn add_term(out: &mut [Self], term: &ProductTerm<'_, Self>);
 }
 
 /// The names of all rings.

@@ -10,7 +10,7 @@ mod tests;
 use std::marker::PhantomData;
 
 use crate::matrix::{
-    Factors, Inlined, Products, Rows, add_products, add_products_of_several, on_threads,
+    Factors, Inlined, MatrixRows, SumOfProducts, add_products, add_products_of_several, on_threads,
 };
 use crate::{Simd, Width};
 

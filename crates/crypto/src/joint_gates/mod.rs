@@ -14,7 +14,7 @@ mod tests;
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
-use crate::Variant;
+use crate::InstructionSet;
 use crate::{Block, Delta, Kernel};
 
 /// The linear part of gates, on given instructions.
