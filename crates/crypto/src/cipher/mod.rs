@@ -32,9 +32,9 @@ macro_rules! on_x86 {
     ($kernel:expr, $function:ident($($argument:expr),*)) => {
         match $kernel.variant() {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
-            Variant::Vaes512 => unsafe { x86::vaes512::$function($($argument),*) },
+            InstructionSet::Vaes512 => unsafe { x86::vaes512::$function($($argument),*) },
             // SAFETY: as above.
-            Variant::Vaes256 => unsafe { x86::vaes256::$function($($argument),*) },
+            InstructionSet::Vaes256 => unsafe { x86::vaes256::$function($($argument),*) },
             // SAFETY: as above; `Cipher::new` makes this form only for these three variants.
             _ => unsafe { x86::aesni::$function($($argument),*) },
         }
