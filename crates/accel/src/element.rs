@@ -63,7 +63,7 @@ macro_rules! ring_element {
                 }
             }
 
-            fn add_term(out: &mut [$word], term: &Term<'_, $word>) {
+            fn add_term(out: &mut [$word], term: &ProductTerm<'_, $word>) {
                 let (matrix, vectors) = (term.matrix, term.vectors);
                 match term.all() {
                     1 => ring::$mat_vec(Simd::selected(), 1, out, matrix, vectors),
@@ -93,7 +93,7 @@ macro_rules! field_element {
                 <$field as Field>::add_assign(out, x);
             }
 
-            fn add_term(out: &mut [$field], term: &Term<'_, $field>) {
+            fn add_term(out: &mut [$field], term: &ProductTerm<'_, $field>) {
                 OnCpu.add_term(out, term);
             }
         }

@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
-use phineus_frontend::{Register, Variable};
+use phineus_frontend::{BlockVariable, Register};
 
 use crate::access::MemoryModel;
 use crate::data::Data;
@@ -45,7 +45,7 @@ pub(crate) enum Nature {
 /// How it is brought from one block to another.
 pub(crate) enum Carrier {
     Register(Register),
-    Variable(Variable),
+    Variable(BlockVariable),
     /// Which of these addresses it is.
     Address(Addresses, Box<Carrier>),
 }
@@ -187,7 +187,7 @@ impl Emitter {
         cells: &[Data],
         width: u16,
         known: Option<&Carrier>,
-    ) -> Variable {
+    ) -> BlockVariable {
         let value = self.carried_value(cells, width);
         match known {
             Some(Carrier::Variable(variable)) => {

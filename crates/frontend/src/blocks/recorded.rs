@@ -1,4 +1,4 @@
-//! [`Recorded`]: a block while it is being recorded, and the end of a program of several.
+//! [`RecordedBlock`]: a block while it is being recorded, and the end of a program of several.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,7 +11,7 @@ use phineus_bytecode::{
 };
 
 use crate::error::ProgramError;
-use crate::tracer::Recording;
+use crate::tracer::TraceState;
 
 use tempfile::SpooledTempFile;
 
@@ -56,7 +56,7 @@ impl Write for Spool {
 }
 
 /// A block.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedBlock {
     pub(crate) writer: Option<ProgramWriter<Box<dyn Write>>>,
     /// Where it is written until the first block is complete; nothing for the first.
     file: Option<Spool>,
@@ -68,14 +68,14 @@ pub(crate) struct Recorded {
     pub(crate) next: Option<Successor>,
 }
 
-impl Recorded {
-    pub(crate) fn new(writer: ProgramWriter<Box<dyn Write>>) -> Recorded {
-        Recorded { writer: Some(writer), ..Recorded::unwritten() }
+impl RecordedBlock {
+    pub(crate) fn new(writer: ProgramWriter<Box<dyn Write>>) -> RecordedBlock {
+        RecordedBlock { writer: Some(writer), ..RecordedBlock::unwritten() }
     }
 
     /// A block without a file, as after a failure.
-    pub(crate) fn unwritten() -> Recorded {
-        Recorded {
+    pub(crate) fn unwritten() -> RecordedBlock {
+        RecordedBlock {
             writer: None,
             file: None,
             next_value: 0,
@@ -87,11 +87,11 @@ impl Recorded {
     }
 
     /// A block in memory, or in a temporary file if it gets long.
-    pub(crate) fn temporary() -> Result<Recorded, phineus_bytecode::Error> {
+    pub(crate) fn temporary() -> Result<RecordedBlock, phineus_bytecode::Error> {
         let file = Spool(Rc::new(RefCell::new(SpooledTempFile::new(BLOCK_KEPT_BYTES))));
         let output: Box<dyn Write> = Box::new(file.clone());
-        let recorded = Recorded::new(ProgramWriter::new(output, Kind::Program)?);
-        Ok(Recorded { file: Some(file), ..recorded })
+        let recorded = RecordedBlock::new(ProgramWriter::new(output, Kind::Program)?);
+        Ok(RecordedBlock { file: Some(file), ..recorded })
     }
 
     pub(crate) fn instruction_count(&self) -> u64 {
@@ -111,12 +111,12 @@ impl Recorded {
     }
 }
 
-impl Recording {
-    pub(crate) fn current(&self) -> &Recorded {
+impl TraceState {
+    pub(crate) fn current(&self) -> &RecordedBlock {
         &self.blocks[self.current]
     }
 
-    pub(crate) fn current_mut(&mut self) -> &mut Recorded {
+    pub(crate) fn current_mut(&mut self) -> &mut RecordedBlock {
         &mut self.blocks[self.current]
     }
 
@@ -171,7 +171,7 @@ impl Recording {
         if open != 1 || self.current().next.is_some() {
             return Some("every block but the last one leads to others".to_string());
         }
-        let published = |block: &Recorded| {
+        let published = |block: &RecordedBlock| {
             let slot = |step: &RegisterStep| match step {
                 RegisterStep::Publish { slot, .. } => Some(*slot),
                 _ => None,
@@ -197,7 +197,7 @@ impl Recording {
     }
 
     fn flow(&self) -> Flow {
-        let end = |block: &Recorded| BlockEnd {
+        let end = |block: &RecordedBlock| BlockEnd {
             steps: block.steps.clone(),
             next: block.next.unwrap_or(Successor::End),
         };
