@@ -151,7 +151,7 @@ impl Tracer {
     /// Completes the program.
     ///
     /// # Errors
-    /// [`ProgramError::ProgramFaults`] if the program made mistakes; nothing useful was written
+    /// [`ProgramError::Faults`] if the program made mistakes; nothing useful was written
     /// then.
     pub fn finish(&self) -> Result<Traced, ProgramError> {
         let mut recording = self.recording.borrow_mut();

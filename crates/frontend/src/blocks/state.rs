@@ -36,7 +36,7 @@ impl LoopState for Value {
 
 macro_rules! element {
     ($([$($parameters:tt)*] $type:ty;)+) => {
-        $(impl<$($parameters)*> State for $type {
+        $(impl<$($parameters)*> LoopState for $type {
             fn values(&self, values: &mut Vec<Value>) {
                 values.push(self.value().clone());
             }
@@ -88,7 +88,7 @@ impl<S: LoopState, const N: usize> LoopState for [S; N] {
 
 macro_rules! tuple {
     ($($name:ident $index:tt),+) => {
-        impl<$($name: State),+> State for ($($name,)+) {
+        impl<$($name: LoopState),+> LoopState for ($($name,)+) {
             fn values(&self, values: &mut Vec<Value>) {
                 $(self.$index.values(values);)+
             }
