@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use phineus_crypto::field::Product;
+use phineus_crypto::field::MatrixProduct;
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
@@ -43,7 +43,7 @@ struct Form<const TERMS: usize> {
 }
 
 impl<const TERMS: usize> Form<TERMS> {
-    fn of<E: Element>(product: &Product<'_, E, TERMS>, columns: usize) -> Form<TERMS> {
+    fn of<E: Element>(product: &MatrixProduct<'_, E, TERMS>, columns: usize) -> Form<TERMS> {
         let widths = product.terms.each_ref().map(|term| term.all());
         let count = product.terms.first().map_or(1, |term| term.count);
         Form { out_len: product.out.len(), columns, count, widths }
@@ -138,9 +138,9 @@ impl Gpu {
     /// If the sizes of a product do not fit together.
     pub fn add<E: Element, const TERMS: usize>(
         &mut self,
-        products: &mut [Product<'_, E, TERMS>],
+        products: &mut [MatrixProduct<'_, E, TERMS>],
     ) -> Result<(), Error> {
-        products.iter().for_each(Product::check);
+        products.iter().for_each(MatrixProduct::check);
         self.cut(products);
         let result = match &self.failure {
             Some(failure) => Err(failure.clone()),
@@ -157,7 +157,10 @@ impl Gpu {
     }
 
     /// Cuts products into pieces that fit; what has no space even in parts is made here.
-    fn cut<E: Element, const TERMS: usize>(&mut self, products: &mut [Product<'_, E, TERMS>]) {
+    fn cut<E: Element, const TERMS: usize>(
+        &mut self,
+        products: &mut [MatrixProduct<'_, E, TERMS>],
+    ) {
         self.waiting.clear();
         for product in 0..products.len() {
             let columns = products[product].terms.first().map_or(0, |term| term.columns());
@@ -179,7 +182,7 @@ impl Gpu {
 
     fn run<E: Element, const TERMS: usize>(
         &mut self,
-        products: &mut [Product<'_, E, TERMS>],
+        products: &mut [MatrixProduct<'_, E, TERMS>],
     ) -> Result<(), Error> {
         let mut turn = 0;
         while !self.waiting.is_empty() {
@@ -204,7 +207,7 @@ impl Gpu {
     fn collect<E: Element, const TERMS: usize>(
         &mut self,
         lane: usize,
-        products: &mut [Product<'_, E, TERMS>],
+        products: &mut [MatrixProduct<'_, E, TERMS>],
     ) -> Result<(), Error> {
         if self.under_way[lane].is_empty() {
             return Ok(());
@@ -241,7 +244,7 @@ impl Gpu {
         &mut self,
         lane: usize,
         form: Form<TERMS>,
-        products: &[Product<'_, E, TERMS>],
+        products: &[MatrixProduct<'_, E, TERMS>],
     ) -> Result<(), Error> {
         let pieces = &self.under_way[lane];
         let (places, end) = form.places::<E>(pieces.len());
@@ -306,7 +309,10 @@ impl Gpu {
 }
 
 /// Adds a piece on the processor.
-fn add_here<E: Element, const TERMS: usize>(products: &mut [Product<'_, E, TERMS>], piece: &Piece) {
+fn add_here<E: Element, const TERMS: usize>(
+    products: &mut [MatrixProduct<'_, E, TERMS>],
+    piece: &Piece,
+) {
     let product = &mut products[piece.product];
     for term in &product.terms {
         if piece.columns == (0..term.columns()) {

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use phineus_crypto::field::{Field, MatrixProducts, Product, Term};
+use phineus_crypto::field::{Field, MatrixProduct, MatrixProducts, ProductTerm};
 use phineus_crypto::{Block, Prg};
 
 use crate::device::BUFFER_BYTES;
@@ -93,7 +93,7 @@ impl<F: Field> Batch<F> {
         }
     }
 
-    fn products(&mut self) -> Vec<Product<'_, F, 2>> {
+    fn products(&mut self) -> Vec<MatrixProduct<'_, F, 2>> {
         let terms = self
             .masks
             .chunks_exact(2 * ROWS)
@@ -102,11 +102,11 @@ impl<F: Field> Batch<F> {
         self.out
             .chunks_exact_mut(2 * ROWS)
             .zip(terms)
-            .map(|(out, ((masks, opened), (factor, shares)))| Product {
+            .map(|(out, ((masks, opened), (factor, shares)))| MatrixProduct {
                 out,
                 terms: [
-                    Term { matrix: masks, vectors: factor, width: 1, count: 1 },
-                    Term { matrix: opened, vectors: shares, width: 2, count: 1 },
+                    ProductTerm { matrix: masks, vectors: factor, width: 1, count: 1 },
+                    ProductTerm { matrix: opened, vectors: shares, width: 2, count: 1 },
                 ],
             })
             .collect()
@@ -115,7 +115,7 @@ impl<F: Field> Batch<F> {
     /// The least seconds that `add` takes.
     fn time(
         &mut self,
-        mut add: impl FnMut(&mut [Product<'_, F, 2>]) -> Result<(), Error>,
+        mut add: impl FnMut(&mut [MatrixProduct<'_, F, 2>]) -> Result<(), Error>,
     ) -> Result<f64, Error> {
         let mut products = self.products();
         let mut least = f64::MAX;

@@ -1,6 +1,6 @@
 //! [`Element`]: types of matrix elements on a device.
 
-use phineus_crypto::field::{F32, F61, Field, OnCpu, Term};
+use phineus_crypto::field::{F32, F61, Field, OnCpu, ProductTerm};
 use phineus_crypto::{Simd, ring};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 use zeroize::DefaultIsZeroes;
@@ -38,7 +38,7 @@ pub trait Element:
 
     /// Adds a term to `out` on the processor: what kernels do, in plain.
     #[doc(hidden)]
-    fn add_term(out: &mut [Self], term: &Term<'_, Self>);
+    fn add_term(out: &mut [Self], term: &ProductTerm<'_, Self>);
 }
 
 /// The names of all rings.
@@ -63,7 +63,7 @@ macro_rules! ring_element {
                 }
             }
 
-            fn add_term(out: &mut [$word], term: &Term<'_, $word>) {
+            fn add_term(out: &mut [$word], term: &ProductTerm<'_, $word>) {
                 let (matrix, vectors) = (term.matrix, term.vectors);
                 match term.all() {
                     1 => ring::$mat_vec(Simd::selected(), 1, out, matrix, vectors),
@@ -93,7 +93,7 @@ macro_rules! field_element {
                 <$field as Field>::add_assign(out, x);
             }
 
-            fn add_term(out: &mut [$field], term: &Term<'_, $field>) {
+            fn add_term(out: &mut [$field], term: &ProductTerm<'_, $field>) {
                 OnCpu.add_term(out, term);
             }
         }

@@ -1,6 +1,6 @@
 //! [`OnGpu`]: products on a device, if that is faster, for the protocols.
 
-use phineus_crypto::field::{Field, MatrixProducts, Product};
+use phineus_crypto::field::{Field, MatrixProduct, MatrixProducts};
 
 use crate::{Calibration, Element, Error, Gpu};
 
@@ -27,7 +27,7 @@ impl<F: Field + Element> MatrixProducts<F> for OnGpu {
         self.gpu.failure().is_none() && self.work_min.is_some_and(|least| work >= least)
     }
 
-    fn add(&mut self, products: &mut [Product<'_, F, 2>]) {
+    fn add(&mut self, products: &mut [MatrixProduct<'_, F, 2>]) {
         let is_known = self.gpu.failure().is_some();
         match self.gpu.add(products) {
             // The processor has made the rest, as it does for all that comes after.

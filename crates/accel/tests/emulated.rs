@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::{Case, Draw, compare};
 use phineus_accel::{Calibration, Error, Gpu, OnGpu, is_driver_present};
-use phineus_crypto::field::{F32, F61, Field, MatrixProducts, OnCpu, Product, Term};
+use phineus_crypto::field::{F32, F61, Field, MatrixProduct, MatrixProducts, OnCpu, ProductTerm};
 use tempfile::TempDir;
 
 /// The directory of the emulated driver.
@@ -163,10 +163,10 @@ fn tile<F: Field>(products: &mut dyn MatrixProducts<F>) -> Vec<F> {
     let (factors, shares) = (elements(30, 7), elements(60, 11));
     let mut out = elements(256, 13);
     let terms = [
-        Term { matrix: &masks, vectors: &factors, width: 1, count: 1 },
-        Term { matrix: &opened, vectors: &shares, width: 2, count: 1 },
+        ProductTerm { matrix: &masks, vectors: &factors, width: 1, count: 1 },
+        ProductTerm { matrix: &opened, vectors: &shares, width: 2, count: 1 },
     ];
-    products.add(&mut [Product { out: &mut out, terms }]);
+    products.add(&mut [MatrixProduct { out: &mut out, terms }]);
     out
 }
 

@@ -9,11 +9,11 @@ mod reader;
 mod tests;
 mod writer;
 
-pub use blocks::{Blocks, Section, finish_blocks};
+pub use blocks::{BlockDirectory, Section, finish_blocks};
 pub use reader::{InputScan, ProgramReader};
 #[cfg(feature = "fuzzing")]
 pub use writer::file_of_frame;
-pub use writer::{ProgramWriter, Written};
+pub use writer::{FileSummary, ProgramWriter};
 
 use sha2::{Digest, Sha256};
 

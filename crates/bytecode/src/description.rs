@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::cow_list::CowList;
 use crate::instruction::{ElementType, Instruction, Shape};
 use crate::layout::Layout;
 use crate::limits::{FIXED_WIDTH_MAX, FRACTION_BITS_MAX, PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
 use crate::limits::{LARGE_VALUE_WIRES_MAX, VALUE_WIRES_MAX};
 use crate::ops::Op;
 use crate::settings::Settings;
-use crate::shared::Shared;
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,17 +28,17 @@ pub struct Description {
     pub value_wires_max: Option<u32>,
     /// Where values come in.
     #[serde(default)]
-    pub inputs: Shared<InputPort>,
+    pub inputs: CowList<InputPort>,
     /// Where values go out.
     #[serde(default)]
-    pub outputs: Shared<OutputPort>,
+    pub outputs: CowList<OutputPort>,
     /// Outputs that are opened while the program runs, and decide what runs next: by index,
     /// ascending.
     #[serde(default, skip_serializing_if = "is_empty")]
-    pub opened: Shared<u32>,
+    pub opened: CowList<u32>,
     /// Values carried from one block to others.
     #[serde(default, skip_serializing_if = "is_empty")]
-    pub slots: Shared<Slot>,
+    pub slots: CowList<CarriedSlot>,
     /// Figures of the plan; set by the planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanDescription>,
@@ -48,7 +48,7 @@ pub struct Description {
     pub is_block: bool,
 }
 
-fn is_empty<T: Clone>(list: &Shared<T>) -> bool {
+fn is_empty<T: Clone>(list: &CowList<T>) -> bool {
     list.is_empty()
 }
 
@@ -113,7 +113,7 @@ pub struct RowsOf {
 /// A value that is carried from one block to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Slot {
+pub struct CarriedSlot {
     /// Its type.
     #[serde(serialize_with = "write_element", deserialize_with = "read_element")]
     pub element: ElementType,
@@ -121,7 +121,7 @@ pub struct Slot {
     pub lanes: u32,
 }
 
-impl Slot {
+impl CarriedSlot {
     /// The shape of the value.
     pub fn shape(&self) -> Shape {
         Instruction::new(Op::Load, self.element, self.lanes).shape()

@@ -34,5 +34,5 @@ pub enum Error {
     Description(String),
     /// The text form has faults.
     #[error("{0}")]
-    Text(crate::text::Faults),
+    Text(crate::text::TextFaults),
 }

@@ -35,15 +35,15 @@ pub struct Flow {
 pub struct BlockEnd {
     /// Operations on registers, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<RegisterStep>,
     /// The block that runs next.
-    pub next: Next,
+    pub next: Successor,
 }
 
 /// One operation on registers at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Step {
+pub enum RegisterStep {
     /// `register` becomes what the block opened as an output port, extended by its sign if signed.
     Open {
         /// Where it goes.
@@ -81,7 +81,7 @@ pub enum Step {
 /// Successor of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
-pub enum Next {
+pub enum Successor {
     /// Nothing.
     End,
     /// A block.
@@ -100,13 +100,13 @@ pub enum Next {
     },
 }
 
-impl Next {
+impl Successor {
     /// The blocks that may run next.
     pub fn blocks(self) -> impl Iterator<Item = usize> {
         let (first, second) = match self {
-            Next::End => (None, None),
-            Next::Jump { block } => (Some(block), None),
-            Next::Branch { nonzero, zero, .. } => (Some(nonzero), Some(zero)),
+            Successor::End => (None, None),
+            Successor::Jump { block } => (Some(block), None),
+            Successor::Branch { nonzero, zero, .. } => (Some(nonzero), Some(zero)),
         };
         first.into_iter().chain(second).map(|block| block as usize)
     }
@@ -171,7 +171,7 @@ register_ops! {
 }
 
 /// Interface to the values that a block opened and publishes, for those who run it.
-pub trait Openings {
+pub trait BlockValues {
     /// Why something is not known, or cannot be published.
     type Error;
 
@@ -196,7 +196,7 @@ impl Flow {
     ///
     /// # Panics
     /// If the flow has faults.
-    pub fn leave<O: Openings>(
+    pub fn leave<O: BlockValues>(
         &self,
         description: &Description,
         block: usize,
@@ -206,7 +206,7 @@ impl Flow {
         let BlockEnd { steps, next } = &self.blocks[block];
         for step in steps {
             match *step {
-                Step::Open { register, port } => {
+                RegisterStep::Open { register, port } => {
                     let element = description.outputs[port as usize].columns[0].element;
                     let value = openings.opened(port)?.as_limbs()[0];
                     let unused = u32::from(REGISTER_BITS - element.width());
@@ -215,23 +215,23 @@ impl Flow {
                         false => value,
                     };
                 }
-                Step::Set { register, value } => registers[register as usize] = value,
-                Step::Compute { register, op, a, b } => {
+                RegisterStep::Set { register, value } => registers[register as usize] = value,
+                RegisterStep::Compute { register, op, a, b } => {
                     let (a, b) = (registers[a as usize], registers[b as usize]);
                     registers[register as usize] = op.apply(a, b);
                 }
-                Step::Publish { slot, register } => {
+                RegisterStep::Publish { slot, register } => {
                     openings.publish(slot, registers[register as usize])?;
                 }
             }
         }
         Ok(match *next {
-            Next::End => None,
-            Next::Jump { block } => Some(block as usize),
-            Next::Branch { register, nonzero, .. } if registers[register as usize] != 0 => {
+            Successor::End => None,
+            Successor::Jump { block } => Some(block as usize),
+            Successor::Branch { register, nonzero, .. } if registers[register as usize] != 0 => {
                 Some(nonzero as usize)
             }
-            Next::Branch { zero, .. } => Some(zero as usize),
+            Successor::Branch { zero, .. } => Some(zero as usize),
         })
     }
 
@@ -256,7 +256,7 @@ impl Flow {
                     fault("the first block runs once: no other leads to it".to_owned());
                 }
             }
-            if let Next::Branch { register, .. } = next
+            if let Successor::Branch { register, .. } = next
                 && *register >= self.registers
             {
                 fault(no_register(*register, self.registers));
@@ -276,30 +276,32 @@ fn no_register(register: u32, count: u32) -> String {
     format!("there is no register {register}, only {count} in all")
 }
 
-impl Step {
+impl RegisterStep {
     /// The register that it writes, if it does.
     pub fn writes(&self) -> Option<u32> {
         match *self {
-            Step::Open { register, .. }
-            | Step::Set { register, .. }
-            | Step::Compute { register, .. } => Some(register),
-            Step::Publish { .. } => None,
+            RegisterStep::Open { register, .. }
+            | RegisterStep::Set { register, .. }
+            | RegisterStep::Compute { register, .. } => Some(register),
+            RegisterStep::Publish { .. } => None,
         }
     }
 
     fn faults(&self, count: u32, description: &Description) -> Vec<String> {
         let registers = match *self {
-            Step::Open { register, .. } | Step::Set { register, .. } => vec![register],
-            Step::Publish { register, .. } => vec![register],
-            Step::Compute { register, a, b, .. } => vec![register, a, b],
+            RegisterStep::Open { register, .. } | RegisterStep::Set { register, .. } => {
+                vec![register]
+            }
+            RegisterStep::Publish { register, .. } => vec![register],
+            RegisterStep::Compute { register, a, b, .. } => vec![register, a, b],
         };
         let missing = registers.into_iter().filter(|&register| register >= count);
         let mut faults: Vec<String> = missing.map(|missing| no_register(missing, count)).collect();
         match *self {
-            Step::Open { port, .. } if !description.is_opened(port as usize) => {
+            RegisterStep::Open { port, .. } if !description.is_opened(port as usize) => {
                 faults.push(format!("output {port} is none that is opened"));
             }
-            Step::Publish { slot, .. } if slot as usize >= description.slots.len() => {
+            RegisterStep::Publish { slot, .. } if slot as usize >= description.slots.len() => {
                 let count = description.slots.len();
                 faults.push(format!("there is no carried value {slot}, only {count} in all"));
             }

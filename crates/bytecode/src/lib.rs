@@ -2,6 +2,7 @@
 
 pub mod binary;
 mod costs;
+mod cow_list;
 pub mod description;
 mod error;
 pub mod flow;
@@ -13,28 +14,27 @@ pub mod meaning;
 pub mod ops;
 pub mod random;
 mod settings;
-mod shared;
 mod steps;
 pub mod table;
 pub mod text;
 pub mod varint;
 pub mod verify;
 
-pub use binary::{Blocks, Hash, Kind, ProgramReader, ProgramWriter, Written};
+pub use binary::{BlockDirectory, FileSummary, Hash, Kind, ProgramReader, ProgramWriter};
 pub use costs::{BlockCosts, CostModel};
+pub use cow_list::CowList;
 pub use description::{
-    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder, RowOrder,
-    RowsOf, Slot,
+    CarriedSlot, Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder,
+    RowOrder, RowsOf,
 };
 pub use error::Error;
-pub use flow::{BlockEnd, Flow, Next, Openings, RegisterOp, Step};
+pub use flow::{BlockEnd, BlockValues, Flow, RegisterOp, RegisterStep, Successor};
 pub use instruction::{ElementType, Instruction, Phase, Shape, Sharing};
 pub use interaction::{Interaction, RoundModel};
 pub use layout::{Domain, Layout, ValueSize};
 pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
-pub use settings::{Setting, Settings};
-pub use shared::Shared;
+pub use settings::{SettingValue, Settings};
 pub use steps::{STEP_DIGIT_BITS, StepDigit, step_digit};
 pub use table::Table;
 pub use text::{parse_text, write_text};

@@ -9,12 +9,12 @@
 //! tests the same programs for ever.
 
 mod generator;
-mod maker;
+mod rng;
 mod seeds;
 mod sharings;
 mod unbounded;
 
-pub use generator::Random;
+pub use rng::Random;
 pub use seeds::Seeds;
 pub use sharings::with_sharings;
 pub use unbounded::plan_unbounded;
@@ -25,7 +25,7 @@ use crate::limits::{LARGE_VALUE_WIRES_MAX, WIDTH_MAX};
 use crate::meaning::Lane;
 use crate::ops::{OPS, Op};
 use crate::table::Table;
-use maker::Maker;
+use generator::ProgramGenerator;
 
 /// Bounds on a random program.
 #[derive(Clone, Debug)]
@@ -76,7 +76,7 @@ pub fn random_program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, 
         .filter(|&op| op != Op::Output && op != Op::Round && op != Op::RequireZero)
         .filter(|op| options.ops.as_ref().is_none_or(|ops| ops.contains(op)))
         .collect();
-    let mut maker = Maker::new(seed, options);
+    let mut maker = ProgramGenerator::new(seed, options);
     while maker.instructions.len() < options.instruction_count {
         if ops.is_empty() || maker.random.one_in(24) {
             maker.output_something();

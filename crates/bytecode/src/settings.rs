@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 /// Amounts that a plan only states and compares are costs, not settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Settings(BTreeMap<String, Setting>);
+pub struct Settings(BTreeMap<String, SettingValue>);
 
 /// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Setting {
+pub enum SettingValue {
     /// An amount.
     Number(u64),
     /// One of several named alternatives.
@@ -50,7 +50,7 @@ impl Settings {
     }
 
     /// All settings by name, ascending.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Setting)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SettingValue)> {
         self.0.iter().map(|(name, setting)| (name.as_str(), setting))
     }
 }

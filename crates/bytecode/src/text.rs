@@ -39,7 +39,7 @@ use crate::ops::Op;
 
 /// Something that is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct TextFault {
     /// The line, counted from 1.
     pub line: u64,
     /// The column, counted from 1 in characters.
@@ -50,14 +50,14 @@ pub struct Fault {
 
 /// All that is wrong with a text, at most [`crate::limits::FAULTS_MAX`] faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Faults {
+pub struct TextFaults {
     /// The text's file name.
     pub file: String,
     /// The faults in the order of their lines.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<TextFault>,
 }
 
-impl std::fmt::Display for Faults {
+impl std::fmt::Display for TextFaults {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, fault) in self.faults.iter().enumerate() {
             let end = if index > 0 { "\n" } else { "" };

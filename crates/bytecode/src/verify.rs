@@ -88,7 +88,8 @@ pub fn verify_without_ports<R: Read + Seek>(
 ) -> Result<Vec<Violation>, Error> {
     let place = is_block.then_some(BlockPlace { is_first: false, is_last: false });
     let description = Description { outputs: Default::default(), ..reader.description().clone() };
-    let checker = Checker { has_ports: false, place, ..Checker::new(reader.kind(), &description) };
+    let checker =
+        Verifier { has_ports: false, place, ..Verifier::new(reader.kind(), &description) };
     verify_with(reader, checker, SHAPES_MAX, &mut |_| {})
 }
 
@@ -98,13 +99,13 @@ fn verify_within<R: Read + Seek>(
     shapes_max: u64,
 ) -> Result<Vec<Violation>, Error> {
     let description = reader.description().clone();
-    verify_with(reader, Checker::new(reader.kind(), &description), shapes_max, &mut |_| {})
+    verify_with(reader, Verifier::new(reader.kind(), &description), shapes_max, &mut |_| {})
 }
 
 /// As [`verify`], with a checker of the reader's own description; `visit` sees each instruction.
 fn verify_with<R: Read + Seek>(
     reader: &mut ProgramReader<R>,
-    mut checker: Checker<'_>,
+    mut checker: Verifier<'_>,
     shapes_max: u64,
     visit: &mut dyn FnMut(&Instruction),
 ) -> Result<Vec<Violation>, Error> {
@@ -148,7 +149,7 @@ pub(crate) struct BlockPlace {
 }
 
 /// Checks instructions one after another.
-pub(crate) struct Checker<'a> {
+pub(crate) struct Verifier<'a> {
     kind: Kind,
     description: &'a Description,
     /// Page size and end of the last page, in units; 0 if the description has no plan.
@@ -166,11 +167,11 @@ pub(crate) struct Checker<'a> {
     in_flight: HashMap<Instruction, u64>,
 }
 
-impl<'a> Checker<'a> {
-    pub(crate) fn new(kind: Kind, description: &'a Description) -> Checker<'a> {
+impl<'a> Verifier<'a> {
+    pub(crate) fn new(kind: Kind, description: &'a Description) -> Verifier<'a> {
         let plan = description.plan.as_ref();
         let page_wires = plan.map_or(0, |plan| plan.page_wires);
-        Checker {
+        Verifier {
             kind,
             description,
             layout: plan.map_or(Layout::wires(1), |plan| plan.layout),
@@ -185,8 +186,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the checker for a block of a larger program.
-    pub(crate) fn of_block(self, place: BlockPlace) -> Checker<'a> {
-        Checker { place: Some(place), ..self }
+    pub(crate) fn of_block(self, place: BlockPlace) -> Verifier<'a> {
+        Verifier { place: Some(place), ..self }
     }
 
     /// Checks the next instruction and appends what is wrong with it.

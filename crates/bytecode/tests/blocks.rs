@@ -4,9 +4,9 @@ use std::io::Cursor;
 
 use phineus_bytecode::binary::{Section, finish_blocks};
 use phineus_bytecode::{
-    BlockEnd, Blocks, Column, Description, ElementType, Encoding, Error, Flow, InputPort,
-    Instruction, Kind, Next, Op, OutputPort, ProgramReader, ProgramWriter, RegisterOp, Slot, Step,
-    verify_blocks,
+    BlockDirectory, BlockEnd, CarriedSlot, Column, Description, ElementType, Encoding, Error, Flow,
+    InputPort, Instruction, Kind, Op, OutputPort, ProgramReader, ProgramWriter, RegisterOp,
+    RegisterStep, Successor, verify_blocks,
 };
 
 const U8: ElementType = ElementType::unsigned(8);
@@ -56,12 +56,12 @@ fn right() -> Parts {
         .collect(),
         outputs: vec![output("x", U8), output("high", ElementType::BIT)].into(),
         opened: vec![1].into(),
-        slots: vec![Slot { element: U8, lanes: 1 }].into(),
+        slots: vec![CarriedSlot { element: U8, lanes: 1 }].into(),
         ..Description::default()
     };
-    let open = vec![Step::Open { register: 0, port: 1 }];
-    let next = Next::Branch { register: 0, nonzero: 2, zero: 1 };
-    let ends = [(open.clone(), next), (open, next), (Vec::new(), Next::End)];
+    let open = vec![RegisterStep::Open { register: 0, port: 1 }];
+    let next = Successor::Branch { register: 0, nonzero: 2, zero: 1 };
+    let ends = [(open.clone(), next), (open, next), (Vec::new(), Successor::End)];
     let blocks = ends.map(|(steps, next)| BlockEnd { steps, next }).to_vec();
     let high = |x: u64, to: u64| {
         [
@@ -102,7 +102,7 @@ impl Parts {
     /// What is wrong with it, in one text.
     fn faults(&self) -> String {
         let file = self.write();
-        let blocks = match Blocks::read(Cursor::new(&file)) {
+        let blocks = match BlockDirectory::read(Cursor::new(&file)) {
             Ok(blocks) => blocks.expect("it has a directory"),
             Err(error) => return error.to_string(),
         };
@@ -117,7 +117,8 @@ fn what_is_written_is_read() {
     let parts = right();
     assert_eq!(parts.faults(), "");
     let file = parts.write();
-    let blocks = Blocks::read(Cursor::new(&file)).expect("it is right").expect("of several blocks");
+    let blocks =
+        BlockDirectory::read(Cursor::new(&file)).expect("it is right").expect("of several blocks");
     assert_eq!((&blocks.description, &blocks.flow), (&parts.description, &parts.flow));
     for (number, (&place, block)) in blocks.places.iter().zip(&parts.blocks).enumerate() {
         let alone = ProgramReader::open(Section::new(Cursor::new(&file), place));
@@ -130,15 +131,17 @@ fn what_is_written_is_read() {
         assert_eq!(&found, block);
     }
     let mut other = parts.clone();
-    other.flow.blocks[1].next = Next::Jump { block: 2 };
-    let other = Blocks::read(Cursor::new(other.write())).expect("readable").expect("of several");
+    other.flow.blocks[1].next = Successor::Jump { block: 2 };
+    let other =
+        BlockDirectory::read(Cursor::new(other.write())).expect("readable").expect("of several");
     assert_ne!(other.hash, blocks.hash, "the flow is part of what parties agree on");
     let one = ProgramReader::open(Cursor::new(&file)).err().expect("it is not a program of one");
     assert!(one.to_string().contains("several blocks"), "{one}");
     let mut old = file.clone();
     let end = old.len();
     old[end - 8..].copy_from_slice(b"PHBLOCKS");
-    let old = Blocks::read(Cursor::new(&old)).expect_err("its blocks would be read wrongly");
+    let old =
+        BlockDirectory::read(Cursor::new(&old)).expect_err("its blocks would be read wrongly");
     assert!(old.to_string().contains("older format"), "{old}");
 }
 
@@ -153,7 +156,8 @@ fn the_ports_of_all_blocks_stand_in_the_file_once() {
     // Each block: header, two hundred bytes of footer and an empty description, its instructions.
     let of_blocks = |parts: &Parts| {
         let file = parts.write();
-        let blocks = Blocks::read(Cursor::new(&file)).expect("it is right").expect("of several");
+        let blocks =
+            BlockDirectory::read(Cursor::new(&file)).expect("it is right").expect("of several");
         blocks.places.iter().map(|(_, length)| *length).collect::<Vec<u64>>()
     };
     let few = of_blocks(&parts);
@@ -164,15 +168,15 @@ fn the_ports_of_all_blocks_stand_in_the_file_once() {
 
 #[test]
 fn each_fault_is_named() {
-    let branch = |nonzero, zero| Next::Branch { register: 0, nonzero, zero };
+    let branch = |nonzero, zero| Successor::Branch { register: 0, nonzero, zero };
     type Break = Box<dyn Fn(&mut Parts)>;
     let cases: Vec<(&str, Break)> = vec![
-        ("no block 7", Box::new(|p| p.flow.blocks[1].next = Next::Jump { block: 7 })),
+        ("no block 7", Box::new(|p| p.flow.blocks[1].next = Successor::Jump { block: 7 })),
         ("the first block runs once", Box::new(move |p| p.flow.blocks[1].next = branch(2, 0))),
         (
             "no register 3",
             Box::new(|p| {
-                p.flow.blocks[0].steps.push(Step::Compute {
+                p.flow.blocks[0].steps.push(RegisterStep::Compute {
                     register: 0,
                     op: RegisterOp::Add,
                     a: 3,
@@ -183,13 +187,13 @@ fn each_fault_is_named() {
         (
             "no register 9",
             Box::new(|p| {
-                p.flow.blocks[1].next = Next::Branch { register: 9, nonzero: 2, zero: 1 };
+                p.flow.blocks[1].next = Successor::Branch { register: 9, nonzero: 2, zero: 1 };
             }),
         ),
         (
             "output 0 is none that is opened",
             Box::new(|p| {
-                p.flow.blocks[0].steps.push(Step::Open { register: 0, port: 0 });
+                p.flow.blocks[0].steps.push(RegisterStep::Open { register: 0, port: 0 });
             }),
         ),
         (
@@ -201,7 +205,7 @@ fn each_fault_is_named() {
         (
             "no carried value 4",
             Box::new(|p| {
-                p.flow.blocks[0].steps.push(Step::Publish { slot: 4, register: 0 });
+                p.flow.blocks[0].steps.push(RegisterStep::Publish { slot: 4, register: 0 });
             }),
         ),
         (

@@ -8,9 +8,9 @@ use phineus_bytecode::binary::{finish_blocks, to_bytes};
 use phineus_bytecode::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS};
 use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
 use phineus_bytecode::{
-    BlockEnd, Blocks, Column, ElementType, Encoding, Error, Flow, Instruction, Kind, Next,
-    OutputPort, ProgramReader, ProgramWriter, RegisterOp, Slot, Step, parse_text, verify,
-    verify_blocks, write_text,
+    BlockDirectory, BlockEnd, CarriedSlot, Column, ElementType, Encoding, Error, Flow, Instruction,
+    Kind, OutputPort, ProgramReader, ProgramWriter, RegisterOp, RegisterStep, Successor,
+    parse_text, verify, verify_blocks, write_text,
 };
 use proptest::prelude::*;
 
@@ -38,7 +38,7 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
     let options = RandomOptions { instruction_count: 20, ..RandomOptions::default() };
     let (program, mut description) = random_program(seed, &options);
     let everybody = (0..description.parties.len() as u16).collect::<Vec<u16>>();
-    description.slots = vec![Slot { element: ElementType::signed(9), lanes: 3 }].into();
+    description.slots = vec![CarriedSlot { element: ElementType::signed(9), lanes: 3 }].into();
     description.outputs.push(OutputPort {
         name: "opened".to_owned(),
         parties: everybody,
@@ -52,15 +52,15 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
     });
     let port = description.outputs.len() as u32 - 1;
     description.opened = vec![port].into();
-    let (register, jump) = (1, Next::Branch { register: 1, nonzero: 2, zero: 1 });
+    let (register, jump) = (1, Successor::Branch { register: 1, nonzero: 2, zero: 1 });
     let steps = vec![
-        Step::Open { register, port },
-        Step::Set { register: 0, value: seed },
-        Step::Compute { register, op: RegisterOp::Lt, a: 0, b: 1 },
-        Step::Publish { slot: 0, register },
+        RegisterStep::Open { register, port },
+        RegisterStep::Set { register: 0, value: seed },
+        RegisterStep::Compute { register, op: RegisterOp::Lt, a: 0, b: 1 },
+        RegisterStep::Publish { slot: 0, register },
     ];
     let block = |next| BlockEnd { steps: steps.clone(), next };
-    let flow = Flow { registers: 2, blocks: vec![block(jump), block(jump), block(Next::End)] };
+    let flow = Flow { registers: 2, blocks: vec![block(jump), block(jump), block(Successor::End)] };
     let (mut file, mut written) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("in memory");
@@ -73,8 +73,8 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
 }
 
 /// Reads everything that can be read of a file of several blocks.
-fn read_blocks(bytes: &[u8]) -> Result<Option<Blocks>, Error> {
-    let Some(blocks) = Blocks::read(Cursor::new(bytes))? else { return Ok(None) };
+fn read_blocks(bytes: &[u8]) -> Result<Option<BlockDirectory>, Error> {
+    let Some(blocks) = BlockDirectory::read(Cursor::new(bytes))? else { return Ok(None) };
     let open = |block: usize| blocks.open(Cursor::new(bytes), block);
     let violations = verify_blocks::<_, Error>(&blocks, open)?;
     assert!(violations.len() <= FAULTS_MAX);

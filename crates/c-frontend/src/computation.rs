@@ -6,14 +6,14 @@ use phineus_frontend::{Tracer, column};
 
 use crate::carried::form::Plan;
 use crate::compiler::ENTRY;
-use crate::data::Data;
-use crate::diagnostic::{Diagnostic, Spot};
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::diagnostic::{Diagnostic, SourceLocation};
+use crate::evaluate::report::ExecutionStop;
 use crate::interpreter::Interpreter;
-use crate::ir::module::{Global, Module};
-use crate::memory::object::{OBJECT_BYTES_MAX, Storage};
-use crate::memory::table::Table;
-use crate::signature::{Port, Rows, Signature};
+use crate::ir::module::{Global, IrModule};
+use crate::memory::object::{OBJECT_BYTES_MAX, ObjectStorage};
+use crate::memory::table::InputMemory;
+use crate::signature::{CParameter, RowType, Signature};
 
 /// Wires of a chunk of an input: those of the widest value there is.
 const CHUNK_WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;
@@ -29,7 +29,7 @@ const TRIES_MAX: u32 = 1000;
 
 /// Runs the computation into the tracer; returns what there is to say about it.
 pub(crate) fn run(
-    module: &Module,
+    module: &IrModule,
     signature: &Signature,
     tracer: &Tracer,
     file: &str,
@@ -45,15 +45,15 @@ pub(crate) fn run(
     let mut interpreter = Interpreter::new(module, tracer);
     interpreter.opened.plan = plan;
     match compute(&mut interpreter, signature, tracer, file) {
-        Err(Stop::Abandon | Stop::Pause | Stop::Restart) => {
+        Err(ExecutionStop::Abandon | ExecutionStop::Pause | ExecutionStop::Restart) => {
             unreachable!("only dry runs and tries are abandoned")
         }
-        Ok(()) | Err(Stop::Fatal) => interpreter.access.values.report.diagnostics,
+        Ok(()) | Err(ExecutionStop::Fatal) => interpreter.access.values.report.diagnostics,
     }
 }
 
 /// Global variables that are larger than any object may be.
-fn too_large(module: &Module) -> Vec<Diagnostic> {
+fn too_large(module: &IrModule) -> Vec<Diagnostic> {
     let large = module.globals.iter().filter(|global| u128::from(global.size) > OBJECT_BYTES_MAX);
     let fault = |global: &Global| {
         let what = format!("'{}' has 2 GiB or more", global.name);
@@ -64,7 +64,7 @@ fn too_large(module: &Module) -> Vec<Diagnostic> {
 
 /// Finds by trying which values are carried by loops whose end is opened at run time.
 fn find_out(
-    module: &Module,
+    module: &IrModule,
     signature: &Signature,
     tracer: &Tracer,
     file: &str,
@@ -81,14 +81,14 @@ fn find_out(
         let mut interpreter = Interpreter::new(module, &scratch);
         interpreter.opened.plan = plan;
         match compute(&mut interpreter, signature, &scratch, file) {
-            Err(Stop::Restart) => plan = interpreter.opened.plan,
+            Err(ExecutionStop::Restart) => plan = interpreter.opened.plan,
             _ if interpreter.access.values.report.has_errors() => {
                 return Err(interpreter.access.values.report.diagnostics);
             }
             _ => return Ok(interpreter.opened.plan),
         }
     }
-    let spot = Spot { file: file.to_owned(), ..Spot::default() };
+    let spot = SourceLocation { file: file.to_owned(), ..SourceLocation::default() };
     let what = "what its loops carry cannot be found out".to_owned();
     Err(vec![Diagnostic::error(spot, what, "let loops whose end is revealed change less memory")])
 }
@@ -98,13 +98,13 @@ fn compute(
     signature: &Signature,
     tracer: &Tracer,
     file: &str,
-) -> Result<(), Stop> {
+) -> Result<(), ExecutionStop> {
     let arguments = inputs(interpreter, signature, tracer);
     if interpreter.module.reveals() {
         interpreter.access.read_inputs();
     }
     let index = interpreter.module.function(ENTRY).expect("it was compiled");
-    let pointers = arguments.iter().map(|object| Data::Pointer(*object, 0)).collect();
+    let pointers = arguments.iter().map(|object| CellValue::Pointer(*object, 0)).collect();
     interpreter.access.check_budget()?;
     interpreter.run_main(index, pointers)?;
     interpreter.access.check_budget()?;
@@ -133,7 +133,7 @@ fn inputs(interpreter: &mut Interpreter<'_>, signature: &Signature, tracer: &Tra
         for (index, first) in &table.ports {
             let port = &signature.ports[*index];
             let object = add_table(interpreter, &port.name, &port.rows, number, *first);
-            let is_in_it = |other: &&Port| other.parameter == port.parameter;
+            let is_in_it = |other: &&CParameter| other.parameter == port.parameter;
             let is_alone = signature.ports.iter().filter(is_in_it).count() == 1;
             if is_alone && port.rows.size_bytes() == signature.sizes[port.parameter] {
                 arguments[port.parameter] = Some(object);
@@ -154,18 +154,22 @@ fn inputs(interpreter: &mut Interpreter<'_>, signature: &Signature, tracer: &Tra
 }
 
 /// Memory for the parameter that a port is in.
-fn parameter_memory(interpreter: &mut Interpreter<'_>, signature: &Signature, port: &Port) -> u32 {
+fn parameter_memory(
+    interpreter: &mut Interpreter<'_>,
+    signature: &Signature,
+    port: &CParameter,
+) -> u32 {
     let size = signature.sizes[port.parameter];
     let name = port.name.split('.').next().unwrap_or_default();
     interpreter.access.memory.allocate(name, size, granule(&port.rows))
 }
 
 /// Brings a table to its place in a parameter of several.
-fn fill(interpreter: &mut Interpreter<'_>, port: &Port, table: u32, whole: u32) {
+fn fill(interpreter: &mut Interpreter<'_>, port: &CParameter, table: u32, whole: u32) {
     for row in 0..port.rows.rows {
         for leaf in &port.rows.leaves {
             let (at, bytes) = (row * port.rows.row_bytes + leaf.offset, leaf.bytes as u8);
-            let data = interpreter.access.read(table, at, bytes).unwrap_or(Data::Poison);
+            let data = interpreter.access.read(table, at, bytes).unwrap_or(CellValue::Poison);
             interpreter.access.memory.refine(whole, port.offset + at, leaf.bytes);
             interpreter.access.memory.put(whole, port.offset + at, bytes, &data);
         }
@@ -173,7 +177,7 @@ fn fill(interpreter: &mut Interpreter<'_>, port: &Port, table: u32, whole: u32) 
 }
 
 /// The largest power of two that divides the places of all scalars.
-fn granule(rows: &Rows) -> u8 {
+fn granule(rows: &RowType) -> u8 {
     let all = rows.leaves.iter().fold(rows.row_bytes, |all, leaf| all | leaf.offset | leaf.bytes);
     (1u64 << all.trailing_zeros()).min(16) as u8
 }
@@ -181,7 +185,7 @@ fn granule(rows: &Rows) -> u8 {
 fn add_table(
     interpreter: &mut Interpreter<'_>,
     name: &str,
-    rows: &Rows,
+    rows: &RowType,
     port: u64,
     first_column: usize,
 ) -> u32 {
@@ -192,7 +196,7 @@ fn add_table(
         leaf_at[leaf.offset as usize..(leaf.offset + leaf.bytes) as usize].fill(Some(index));
     }
     let chunks = lanes.iter().map(|lanes| vec![None; rows.rows.div_ceil((*lanes).into()) as usize]);
-    let table = Table {
+    let table = InputMemory {
         port,
         first_column: first_column as u64,
         rows: rows.rows,
@@ -202,17 +206,22 @@ fn add_table(
         chunks: chunks.collect(),
         lanes,
     };
-    interpreter.access.memory.add(name, rows.size_bytes(), granule(rows), Storage::Table(table))
+    interpreter.access.memory.add(
+        name,
+        rows.size_bytes(),
+        granule(rows),
+        ObjectStorage::Table(table),
+    )
 }
 
 /// Gives a table of results to those who learn it.
 fn output(
     interpreter: &mut Interpreter<'_>,
     tracer: &Tracer,
-    port: &Port,
+    port: &CParameter,
     object: u32,
     file: &str,
-) -> Result<(), Stop> {
+) -> Result<(), ExecutionStop> {
     let parties: Vec<&str> = port.outputs.iter().map(String::as_str).collect();
     let mut builder = tracer.output(&port.name, &parties);
     for leaf in &port.rows.leaves {
@@ -221,7 +230,7 @@ fn output(
         for row in 0..port.rows.rows {
             let at = port.offset + row * port.rows.row_bytes + leaf.offset;
             let cell = interpreter.access.read(object, at, leaf.bytes as u8)?;
-            let is_integer = cell.is_secret() || matches!(cell, Data::Public(_));
+            let is_integer = cell.is_secret() || matches!(cell, CellValue::Public(_));
             if !is_integer {
                 let name = port.name.split('.').next().unwrap_or_default();
                 let spot = port.line.spot_of(file, name);

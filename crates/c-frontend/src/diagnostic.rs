@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// A place in a source file; line 0 is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spot {
+pub struct SourceLocation {
     /// The file, as the compiler calls it.
     pub file: String,
     /// The line, counted from 1.
@@ -20,16 +20,16 @@ pub struct Diagnostic {
     /// Whether the program is refused for it; if not, it is a note.
     pub is_error: bool,
     /// Where.
-    pub spot: Spot,
+    pub spot: SourceLocation,
     /// The message.
     pub message: String,
     /// Remedy, or a note about costs.
     pub remedy: String,
 }
 
-impl Spot {
+impl SourceLocation {
     /// Where a word is in a line of a file; the line alone if it is not there.
-    pub(crate) fn of_word(file: &str, line: u32, word: &str) -> Spot {
+    pub(crate) fn of_word(file: &str, line: u32, word: &str) -> SourceLocation {
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let source = line.checked_sub(1).and_then(|line| text.lines().nth(line as usize));
         let source = source.unwrap_or_default();
@@ -40,12 +40,12 @@ impl Spot {
         };
         let found = source.match_indices(word).map(|(at, _)| at).find(is_whole);
         let column = found.map_or(0, |at| source[..at].chars().count() as u32 + 1);
-        Spot { file: file.to_owned(), line, column }
+        SourceLocation { file: file.to_owned(), line, column }
     }
 }
 
 impl Diagnostic {
-    pub(crate) fn error(spot: Spot, message: String, remedy: &str) -> Diagnostic {
+    pub(crate) fn error(spot: SourceLocation, message: String, remedy: &str) -> Diagnostic {
         Diagnostic { is_error: true, spot, message, remedy: remedy.to_owned() }
     }
 }
@@ -55,7 +55,7 @@ pub fn render(diagnostics: &[Diagnostic]) -> String {
     let mut files: HashMap<String, Vec<String>> = HashMap::new();
     let mut out = String::new();
     for diagnostic in diagnostics {
-        let Spot { file, line, column } = &diagnostic.spot;
+        let SourceLocation { file, line, column } = &diagnostic.spot;
         let kind = if diagnostic.is_error { "error" } else { "note" };
         let place = match (*line, *column) {
             (0, _) => file.clone(),

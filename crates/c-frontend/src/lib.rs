@@ -51,7 +51,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use annotations::Annotations;
 use compiler::Compiler;
 use compiler::debug_types::DebugTypes;
-pub use diagnostic::{Diagnostic, Spot, render};
+pub use diagnostic::{Diagnostic, SourceLocation, render};
 use inkwell::context::Context;
 use phineus_bytecode::Table;
 use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError, Tracer};
@@ -77,7 +77,7 @@ const PREPARED_MAX: usize = 2;
 
 /// The program for certain sizes.
 struct Prepared {
-    module: ir::module::Module,
+    module: ir::module::IrModule,
     signature: Signature,
 }
 

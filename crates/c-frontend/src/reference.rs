@@ -16,8 +16,8 @@ use phineus_frontend::ProgramError;
 
 use crate::annotations::Annotations;
 use crate::compiler::{Compiler, ENTRY, UNSET_IS_ZERO, defines, entry};
-use crate::memory::table::Leaf;
-use crate::signature::{Port, Signature};
+use crate::memory::table::TableColumn;
+use crate::signature::{CParameter, Signature};
 
 /// How long the plain program may take, unless [`SECONDS_VARIABLE`] says. What is traced has at
 /// most some 2^32 operations, and a processor does 2^30 and more a second.
@@ -169,7 +169,7 @@ fn driver(compiler: &Compiler, annotations: &Annotations, signature: &Signature)
     );
     let mut arguments = Vec::new();
     for (index, size) in signature.sizes.iter().enumerate() {
-        let is_input = |port: &&Port| port.parameter == index && port.input.is_some();
+        let is_input = |port: &&CParameter| port.parameter == index && port.input.is_some();
         let _ = writeln!(text, "void *p{index} = calloc({size} + 16, 1);");
         if signature.ports.iter().any(|port| is_input(&port)) {
             let _ = writeln!(text, "phineus_read(p{index}, {size});");
@@ -233,10 +233,10 @@ fn tables_out(signature: &Signature, bytes: &[u8]) -> Result<Vec<Table>, Program
     Ok(tables)
 }
 
-fn table(port: &Port, bytes: &[u8]) -> Table {
+fn table(port: &CParameter, bytes: &[u8]) -> Table {
     let mut table = Table::new(port.rows.columns());
     for row in bytes.chunks(port.rows.row_bytes as usize) {
-        let cell = |leaf: &Leaf| {
+        let cell = |leaf: &TableColumn| {
             let mut value = [0u8; 16];
             let at = leaf.offset as usize;
             value[..leaf.bytes as usize].copy_from_slice(&row[at..at + leaf.bytes as usize]);
@@ -260,7 +260,7 @@ pub(crate) fn generate(signature: &Signature, seed: u64) -> Vec<Table> {
         mixed ^ (mixed >> 31)
     };
     let tables = signature.inputs();
-    let fill = |input: &crate::signature::InputTable| {
+    let fill = |input: &crate::signature::TableParameter| {
         let mut table = Table::new(input.columns.clone());
         let mut ranges = vec![None; input.columns.len()];
         for (index, first) in &input.ports {

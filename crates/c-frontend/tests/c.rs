@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use phineus_bytecode::random::Seeds;
-use phineus_bytecode::{Blocks, Op, ProgramReader, Table, verify, verify_blocks};
+use phineus_bytecode::{BlockDirectory, Op, ProgramReader, Table, verify, verify_blocks};
 use phineus_c_frontend::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
@@ -39,7 +39,7 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
     let program = CProgram::open(path).map_err(shown)?;
     let arguments = Arguments::new(&program, []).map_err(shown)?;
     let (mut file, traced) = trace_to_file(&program, &arguments).map_err(shown)?;
-    let violations = match Blocks::read(&mut file).map_err(shown)? {
+    let violations = match BlockDirectory::read(&mut file).map_err(shown)? {
         Some(blocks) => {
             let reader = |block: usize| blocks.open(file.try_clone()?, block);
             verify_blocks(&blocks, reader).map_err(shown)?

@@ -13,9 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use phineus_channels::{
-    Channel, ChannelError, ClusterConfig, FramedChannel, Identity, MAX_BORROW_BYTES, MeshSettings,
-    PlainLoopback, Security, Timeouts, Transport, TrustStore, connect_mesh, memory_pair,
-    only_channel,
+    Channel, ChannelError, ClusterConfig, ConnectionSecurity, FramedChannel, Identity,
+    MAX_BORROW_BYTES, MeshSettings, PlainLoopback, Timeouts, Transport, TrustStore, connect_mesh,
+    memory_pair, only_channel,
 };
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -171,12 +171,12 @@ fn network_pair(name: &str) -> Result<(FramedChannel, FramedChannel), Failure> {
     trusted_by_b.trust("site_a", a.fingerprint())?;
     let [security_a, security_b] = if name != "tcp" {
         [
-            Security::Tls { identity: a, trusted: trusted_by_a },
-            Security::Tls { identity: b, trusted: trusted_by_b },
+            ConnectionSecurity::Tls { identity: a, trusted: trusted_by_a },
+            ConnectionSecurity::Tls { identity: b, trusted: trusted_by_b },
         ]
     } else {
         let plain = PlainLoopback::new(&cluster)?;
-        [Security::Plain(plain.clone()), Security::Plain(plain)]
+        [ConnectionSecurity::Plain(plain.clone()), ConnectionSecurity::Plain(plain)]
     };
     let settings = |me, security| MeshSettings {
         cluster: &cluster,

@@ -4,7 +4,7 @@ use crate::{Channel, ChannelError, MemoryChannel, Traffic};
 
 /// The position of a message on its channel.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct MessagePosition {
     /// How many messages were sent before it.
     pub message: usize,
     /// How many bytes were sent before it.
@@ -18,7 +18,7 @@ pub struct Altering<A> {
     message: usize,
 }
 
-impl<A: FnMut(Place, &mut [u8]) + Send> Altering<A> {
+impl<A: FnMut(MessagePosition, &mut [u8]) + Send> Altering<A> {
     /// Altered by `alter`, which sees each message as it is sent.
     pub fn new(channel: MemoryChannel, alter: A) -> Altering<A> {
         Altering { channel, alter, message: 0 }
@@ -35,14 +35,14 @@ impl<A: FnMut(Place, &mut [u8]) + Send> Altering<A> {
     }
 }
 
-impl<A: FnMut(Place, &mut [u8]) + Send> Channel for Altering<A> {
+impl<A: FnMut(MessagePosition, &mut [u8]) + Send> Channel for Altering<A> {
     fn send_with<R>(
         &mut self,
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> R,
     ) -> Result<R, ChannelError> {
         let first_byte = self.channel.traffic().sent_bytes;
-        let place = Place { message: self.message, first_byte };
+        let place = MessagePosition { message: self.message, first_byte };
         self.message += 1;
         self.channel.send_with(len, |bytes| {
             let result = fill(bytes);

@@ -1,9 +1,9 @@
 //! Dialling a party: all streams that are missing at once.
 //!
 //! Each stream is a connection of its own that waits for no other, so that meeting a party takes
-//! the round trips of one connection ([`Manner::round_trips`]), however many streams there are.
-//! Each attempt has a thread; what it finds out counts at once, and the first error ends the wait
-//! for all ([`Gathering::fail`]).
+//! the round trips of one connection ([`TransportKind::round_trips`]), however many streams there
+//! are. Each attempt has a thread; what it finds out counts at once, and the first error ends the
+//! wait for all ([`MeshSetup::fail`]).
 //!
 //! Memory: [`CONNECTING_MEMORY_BYTES`](crate::CONNECTING_MEMORY_BYTES) for each attempt.
 
@@ -12,43 +12,43 @@ use std::thread;
 use std::time::Duration;
 
 use crate::framed::FramedChannel;
-use crate::gathering::{Attempt, Gathering};
 use crate::limits::THREAD_STACK_BYTES;
-use crate::manner::Manner;
+use crate::mesh_setup::{AttemptFailure, MeshSetup};
+use crate::transport_kind::TransportKind;
 
 /// The party and stream of a connection that this party dialled.
 #[derive(Clone, Copy)]
-pub(crate) struct Dialled {
+pub(crate) struct DialTarget {
     pub(crate) party: usize,
     pub(crate) stream: u16,
 }
 
 /// A session with the party of this number, or why there is none.
-pub(crate) type Made = Result<(usize, FramedChannel), Attempt>;
+pub(crate) type ConnectResult = Result<(usize, FramedChannel), AttemptFailure>;
 
 /// Dials these streams of a party at once; returns for how many a connection stands when all
 /// attempts are over.
 pub(crate) fn dial_at_once(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     party: usize,
     streams: &[u16],
-    dial: impl Fn(Dialled) -> Made + Sync,
+    dial: impl Fn(DialTarget) -> ConnectResult + Sync,
 ) -> usize {
     let made = AtomicUsize::new(0);
-    let attempt = |stream: u16| match dial(Dialled { party, stream }) {
+    let attempt = |stream: u16| match dial(DialTarget { party, stream }) {
         Ok((party, channel)) => {
-            simulate_connecting(gathering);
-            gathering.put(party, channel);
+            simulate_connecting(setup);
+            setup.put(party, channel);
             made.fetch_add(1, Ordering::Relaxed);
         }
-        Err(failed) => gathering.settle(Some(party), failed),
+        Err(failed) => setup.settle(Some(party), failed),
     };
     thread::scope(|scope| {
         let (attempt, others) = (&attempt, streams.iter().skip(1));
         for &stream in others {
             let thread = thread::Builder::new().stack_size(THREAD_STACK_BYTES);
             if let Err(error) = thread.spawn_scoped(scope, move || attempt(stream)) {
-                gathering.note(Some(party), format!("cannot start a thread: {error}"));
+                setup.note(Some(party), format!("cannot start a thread: {error}"));
             }
         }
         streams.first().copied().into_iter().for_each(attempt);
@@ -59,8 +59,8 @@ pub(crate) fn dial_at_once(
 /// Holds a new connection back for as long as a simulated network would have taken to make it.
 ///
 /// Only the party that dialled waits: what it sends first is what the other one waits for.
-fn simulate_connecting(gathering: &Gathering<'_>) {
-    let settings = gathering.settings;
+fn simulate_connecting(setup: &MeshSetup<'_>) {
+    let settings = setup.settings;
     let round_trip = settings.network.map_or(Duration::ZERO, |network| network.rtt);
-    gathering.rest(round_trip * Manner::of(settings).round_trips());
+    setup.rest(round_trip * TransportKind::of(settings).round_trips());
 }

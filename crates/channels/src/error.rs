@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use crate::fingerprint::Fingerprint;
-use crate::frame::{AbortReason, Fault};
 use crate::hello::PROTOCOL_VERSION;
-use crate::manner::Manner;
+use crate::message::{AbortReason, MessageError};
+use crate::transport_kind::TransportKind;
 
 /// Why a channel is dead or was never made.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum ChannelError {
         /// The peer's name.
         party: String,
         /// The fault.
-        fault: Fault,
+        fault: MessageError,
     },
     /// A control message of our own is too long.
     #[error("a control message of {bytes} bytes is too long, at most {max} can be exchanged")]
@@ -186,7 +186,7 @@ pub enum ChannelError {
         /// Purpose of this party.
         ours: String,
     },
-    /// The parties speak in different manners.
+    /// The parties use different transports.
     #[error(
         "{party} speaks {theirs}, and this party {ours}: give all parties the same --plain, \
          --transport and `transport` in cluster.toml"
@@ -195,9 +195,9 @@ pub enum ChannelError {
         /// The peer's name, or a guess.
         party: String,
         /// How it speaks.
-        theirs: Manner,
+        theirs: TransportKind,
         /// How this party speaks.
-        ours: Manner,
+        ours: TransportKind,
     },
     /// Two processes say that they are the same party.
     #[error("{party} connected twice: two processes run as {party}, stop one of them")]

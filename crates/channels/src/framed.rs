@@ -2,7 +2,7 @@
 //!
 //! One thread encrypts and sends, one receives and decrypts, so that computing goes on meanwhile;
 //! small messages go past them (`writer.rs`, `receiver.rs`), so that a round trip costs little more
-//! than the kernel's. Between them and the owner lie two pipes of reusable blocks: nothing is
+//! than the kernel's. Between them and the owner lie two pipes of reusable buffers: nothing is
 //! allocated per message (TLS sealing excepted: rustls allocates one buffer per 16 KiB record), and
 //! the whole channel stays within [`CHANNEL_MEMORY_BYTES`](crate::CHANNEL_MEMORY_BYTES).
 //!
@@ -16,28 +16,28 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::frame::{AbortReason, Fault, Kind};
 use crate::limits::{
-    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, THREAD_STACK_BYTES, block_bytes, incoming_blocks,
-    outgoing_blocks,
+    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, THREAD_STACK_BYTES, buffer_bytes, incoming_buffers,
+    outgoing_buffers,
 };
-use crate::link::{Aborter, Group, Link, Monitor};
-use crate::pipe::{Dry, End, Inlet, Outlet};
-use crate::reader::Reader;
-use crate::receiver::{Direct, Receiving};
+use crate::link::{Aborter, ChannelGroup, Link, Monitor};
+use crate::message::{AbortReason, MessageError, MessageKind};
+use crate::pipe::{NoDataReason, PipeEnd, PipeReader, PipeWriter};
+use crate::reader::MessageReader;
+use crate::receiver::{InlineReceiver, Receiving};
 use crate::simulate::{DelayLine, NetworkModel};
 use crate::timeouts::Timeouts;
-use crate::transport::{Cut, Sink};
+use crate::transport::{Cut, WriteHalf};
 use crate::writer::{Sending, Writer};
 use crate::{Channel, ChannelError, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 
 /// A channel over TCP or TLS.
 pub struct FramedChannel {
-    outlet: Outlet,
-    inlet: Inlet,
+    outlet: PipeWriter,
+    inlet: PipeReader,
     link: Arc<Link>,
     sending: Arc<Mutex<Sending>>,
-    direct: Direct,
+    direct: InlineReceiver,
     /// Whether small messages are written at once: not in a simulated network.
     writes_direct: bool,
     ahead_bytes: usize,
@@ -57,8 +57,8 @@ pub(crate) struct Connected {
     pub(crate) session: u64,
     pub(crate) stream: u16,
     pub(crate) is_ordered: bool,
-    pub(crate) reader: Reader,
-    pub(crate) sink: Box<dyn Sink>,
+    pub(crate) reader: MessageReader,
+    pub(crate) sink: Box<dyn WriteHalf>,
     pub(crate) cut: Box<dyn Cut>,
     /// Between hello and answer, at the party that dialled.
     pub(crate) round_trip: Option<Duration>,
@@ -76,11 +76,11 @@ impl FramedChannel {
         let delay = network.as_ref().map_or(Duration::ZERO, |network| network.rtt);
         let link = Link::new(&peer, (session, stream), cut);
         let line = network.map(DelayLine::new);
-        let direct = Direct::new(Receiving::new(reader, link.clone(), is_ordered));
+        let direct = InlineReceiver::new(Receiving::new(reader, link.clone(), is_ordered));
         let sending = Arc::new(Mutex::new(Sending::new(sink, link.clone())));
         let mut channel = FramedChannel {
-            outlet: Outlet::new(link.outgoing.clone()),
-            inlet: Inlet::with_direct(link.incoming.clone(), direct.clone()),
+            outlet: PipeWriter::new(link.outgoing.clone()),
+            inlet: PipeReader::with_direct(link.incoming.clone(), direct.clone()),
             link: link.clone(),
             sending: sending.clone(),
             direct: direct.clone(),
@@ -124,9 +124,9 @@ impl FramedChannel {
     }
 
     /// Ties channels together: when one fails, all do, and name the same party.
-    pub(crate) fn tie<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> Arc<Group> {
+    pub(crate) fn tie<'a>(channels: impl Iterator<Item = &'a FramedChannel>) -> Arc<ChannelGroup> {
         let links: Vec<_> = channels.map(|channel| channel.link.clone()).collect();
-        Group::tie(&links)
+        ChannelGroup::tie(&links)
     }
 
     /// Why the session ended, if it did.
@@ -162,11 +162,11 @@ impl FramedChannel {
     pub fn set_ahead(&mut self, ahead_bytes: usize) {
         let before = self.ahead_bytes;
         assert!(ahead_bytes >= SEND_AHEAD_BYTES_MIN, "a slice, and one that the peer is behind");
-        let block_bytes = block_bytes(ahead_bytes);
-        let blocks = [incoming_blocks(before), incoming_blocks(ahead_bytes)];
-        self.link.incoming.resize(blocks, block_bytes);
-        let blocks = [outgoing_blocks(before), outgoing_blocks(ahead_bytes)];
-        self.link.outgoing.resize(blocks, block_bytes);
+        let buffer_bytes = buffer_bytes(ahead_bytes);
+        let buffers = [incoming_buffers(before), incoming_buffers(ahead_bytes)];
+        self.link.incoming.resize(buffers, buffer_bytes);
+        let buffers = [outgoing_buffers(before), outgoing_buffers(ahead_bytes)];
+        self.link.outgoing.resize(buffers, buffer_bytes);
         self.ahead_bytes = ahead_bytes;
     }
 
@@ -198,7 +198,7 @@ impl FramedChannel {
         if bytes > max {
             return Err(ChannelError::ControlTooLong { bytes, max });
         }
-        let sent = self.outlet.publish_control(Kind::Agreement, message);
+        let sent = self.outlet.publish_control(MessageKind::Agreement, message);
         sent.map_err(|end| self.ended(end))
     }
 
@@ -208,10 +208,10 @@ impl FramedChannel {
     /// As for [`exchange`](Self::exchange).
     pub fn receive_agreement(&mut self) -> Result<Vec<u8>, ChannelError> {
         self.begin_waiting();
-        let answer = self.inlet.take_control(Kind::Agreement, None);
+        let answer = self.inlet.take_control(MessageKind::Agreement, None);
         self.end_waiting();
         self.exchanges += u64::from(answer.is_ok());
-        answer.map_err(|dry| self.dried(dry, Kind::Agreement))
+        answer.map_err(|dry| self.dried(dry, MessageKind::Agreement))
     }
 
     /// Number of messages received by [`receive_agreement`](Self::receive_agreement).
@@ -290,7 +290,7 @@ impl FramedChannel {
         if !self.link.outgoing.is_idle() || !self.link.is_writable() {
             return Ok(false);
         }
-        if sending.write(Kind::Data, content).is_err() {
+        if sending.write(MessageKind::Data, content).is_err() {
             drop(sending);
             self.link.wait_for_error(self.timeouts.farewell);
             self.link.fail(self.link.closed());
@@ -308,20 +308,20 @@ impl FramedChannel {
         self.link.counters.waiting_since_ms.store(0, Ordering::Relaxed);
     }
 
-    fn ended(&self, end: End) -> ChannelError {
+    fn ended(&self, end: PipeEnd) -> ChannelError {
         match end {
-            End::Broken(error) => error,
-            End::Finished => self.link.closed(),
+            PipeEnd::Broken(error) => error,
+            PipeEnd::Finished => self.link.closed(),
         }
     }
 
-    fn dried(&self, dry: Dry, expected: Kind) -> ChannelError {
+    fn dried(&self, dry: NoDataReason, expected: MessageKind) -> ChannelError {
         match dry {
-            Dry::End(end) => self.ended(end),
-            Dry::TimedOut => unreachable!("without a deadline nothing times out"),
-            Dry::Unexpected(found) => {
+            NoDataReason::End(end) => self.ended(end),
+            NoDataReason::TimedOut => unreachable!("without a deadline nothing times out"),
+            NoDataReason::Unexpected(found) => {
                 let party = self.link.peer.clone();
-                let fault = Fault::Order { expected, found };
+                let fault = MessageError::Order { expected, found };
                 let error = ChannelError::Misbehaved { party, fault };
                 self.link.fail(error.clone());
                 error
@@ -359,7 +359,7 @@ impl Channel for FramedChannel {
             self.end_waiting();
             result
         };
-        let result = result.map_err(|dry| self.dried(dry, Kind::Data))?;
+        let result = result.map_err(|dry| self.dried(dry, MessageKind::Data))?;
         self.received_bytes += len as u64;
         self.link.counters.received.store(self.received_bytes, Ordering::Relaxed);
         Ok(result)

@@ -14,7 +14,7 @@
 //!      .      2  parties of the computation
 //!      .      2  streams between each two parties
 //!      .      2  the stream that this connection carries
-//!      .      1  verdict: see [`Verdict`]; 0 in the hello of the party that dialled
+//!      .      1  verdict: see [`HelloVerdict`]; 0 in the hello of the party that dialled
 //! ```
 //!
 //! The party that dialled speaks first; the answer says whether it is welcome. The session number
@@ -24,8 +24,8 @@
 use sha2::{Digest, Sha256};
 
 use crate::cluster::PARTIES_MAX;
-use crate::frame::Fault;
 use crate::limits::CONTROL_BYTES_MAX;
+use crate::message::MessageError;
 use crate::names::NAME_BYTES_MAX;
 
 /// Version of the protocols spoken over a channel; parties must have the same.
@@ -56,13 +56,13 @@ pub(crate) struct Hello {
     pub(crate) parties: u16,
     pub(crate) streams: u16,
     pub(crate) stream: u16,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: HelloVerdict,
 }
 
 /// Answer of a party that was dialled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Verdict {
+pub(crate) enum HelloVerdict {
     /// The connection stands, unless versions or numbers of parties or streams differ.
     #[default]
     Welcome = 0,
@@ -76,14 +76,14 @@ pub(crate) enum Verdict {
     OtherKey = 4,
 }
 
-impl Verdict {
-    fn from_code(code: u8) -> Option<Verdict> {
+impl HelloVerdict {
+    fn from_code(code: u8) -> Option<HelloVerdict> {
         Some(match code {
-            0 => Verdict::Welcome,
-            1 => Verdict::Unknown,
-            2 => Verdict::NotMe,
-            3 => Verdict::Twice,
-            4 => Verdict::OtherKey,
+            0 => HelloVerdict::Welcome,
+            1 => HelloVerdict::Unknown,
+            2 => HelloVerdict::NotMe,
+            3 => HelloVerdict::Twice,
+            4 => HelloVerdict::OtherKey,
             _ => return None,
         })
     }
@@ -110,10 +110,10 @@ impl Hello {
     /// Reads a hello. Total: any input gives a hello with bounded, printable texts or a fault.
     ///
     /// The texts of a hello of another protocol version are empty: they may have another form.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut rest = bytes;
         if take(&mut rest, MAGIC.len())? != MAGIC {
-            return Err(Fault::Hello);
+            return Err(MessageError::Hello);
         }
         let protocol_version = take_number(&mut rest)?;
         let nonce = take(&mut rest, NONCE_BYTES)?.try_into().expect("that many were taken");
@@ -128,7 +128,7 @@ impl Hello {
             parties: 0,
             streams: 0,
             stream: 0,
-            verdict: Verdict::Welcome,
+            verdict: HelloVerdict::Welcome,
         };
         if protocol_version != PROTOCOL_VERSION {
             hello.program_version = take_text(&mut rest, PROGRAM_VERSION_BYTES_MAX)
@@ -143,31 +143,32 @@ impl Hello {
         for number in [&mut hello.parties, &mut hello.streams, &mut hello.stream] {
             *number = take_number(&mut rest)?;
         }
-        hello.verdict = Verdict::from_code(take(&mut rest, 1)?[0]).ok_or(Fault::Hello)?;
-        if rest.is_empty() { Ok(hello) } else { Err(Fault::Hello) }
+        hello.verdict =
+            HelloVerdict::from_code(take(&mut rest, 1)?[0]).ok_or(MessageError::Hello)?;
+        if rest.is_empty() { Ok(hello) } else { Err(MessageError::Hello) }
     }
 }
 
-fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], Fault> {
-    let (taken, left) = rest.split_at_checked(count).ok_or(Fault::Hello)?;
+fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], MessageError> {
+    let (taken, left) = rest.split_at_checked(count).ok_or(MessageError::Hello)?;
     *rest = left;
     Ok(taken)
 }
 
-fn take_number(rest: &mut &[u8]) -> Result<u16, Fault> {
+fn take_number(rest: &mut &[u8]) -> Result<u16, MessageError> {
     let bytes = take(rest, 2)?.try_into().expect("two bytes were taken");
     Ok(u16::from_le_bytes(bytes))
 }
 
 /// Takes a text that can be shown: bounded, UTF-8, nothing that steers a terminal.
-fn take_text(rest: &mut &[u8], bytes_max: usize) -> Result<String, Fault> {
+fn take_text(rest: &mut &[u8], bytes_max: usize) -> Result<String, MessageError> {
     let length = usize::from(take_number(rest)?);
     if length > bytes_max {
-        return Err(Fault::Hello);
+        return Err(MessageError::Hello);
     }
-    let text = std::str::from_utf8(take(rest, length)?).map_err(|_| Fault::Hello)?;
+    let text = std::str::from_utf8(take(rest, length)?).map_err(|_| MessageError::Hello)?;
     if text.chars().any(char::is_control) {
-        return Err(Fault::Hello);
+        return Err(MessageError::Hello);
     }
     Ok(text.to_owned())
 }
@@ -206,7 +207,7 @@ mod tests {
             parties: 3,
             streams: 2,
             stream: 1,
-            verdict: Verdict::Twice,
+            verdict: HelloVerdict::Twice,
         }
     }
 
@@ -229,7 +230,7 @@ mod tests {
     fn terminal_escapes_are_refused() {
         let mut hello = sample();
         hello.sender = "\u{1b}[2Jsite_a".to_owned();
-        assert_eq!(Hello::parse(&hello.to_bytes()), Err(Fault::Hello));
+        assert_eq!(Hello::parse(&hello.to_bytes()), Err(MessageError::Hello));
     }
 
     proptest! {

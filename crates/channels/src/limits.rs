@@ -1,41 +1,42 @@
 //! The limits of a channel, related to each other by compile-time assertions.
 
-use crate::frame::HEADER_BYTES;
+use crate::message::HEADER_BYTES;
 use crate::{MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN};
 
-/// Payload bytes of one block, the unit that moves between a channel and its helper threads.
+/// Payload bytes of one buffer, the unit that moves between a channel and its helper threads.
 ///
-/// Two of the longest borrowed slices, so that a block in which the next slice does not fit is at
+/// Two of the longest borrowed slices, so that a buffer in which the next slice does not fit is at
 /// least half full; and then a system call or a hand-over between threads (a few µs) moves about
 /// 256 KiB (about 60 µs of copying), so that its own cost is a few percent. Measured with
 /// `examples/throughput.rs`: half the size takes a quarter more CPU time per byte over TCP.
-pub const BLOCK_BYTES: usize = 2 * MAX_BORROW_BYTES;
+pub const BUFFER_BYTES: usize = 2 * MAX_BORROW_BYTES;
 
-/// Blocks that hold received bytes until the protocol asks for them.
+/// Buffers that hold received bytes until the protocol asks for them.
 ///
-/// A block is appended to its predecessor where both fit into one, so two neighbours together
-/// always hold more than one block: `2 * SEND_AHEAD_BYTES / BLOCK_BYTES` = 8 waiting blocks hold
+/// A buffer is appended to its predecessor where both fit into one, so two neighbours together
+/// always hold more than one buffer: `2 * SEND_AHEAD_BYTES / BUFFER_BYTES` = 8 waiting buffers hold
 /// the promised [`SEND_AHEAD_BYTES`]. One more is being filled and one is being read.
-pub const INCOMING_BLOCKS: usize = incoming_blocks(SEND_AHEAD_BYTES);
+pub const INCOMING_BUFFERS: usize = incoming_buffers(SEND_AHEAD_BYTES);
 
 /// Number of incoming buffers if both ends have agreed on `ahead_bytes`.
-pub(crate) const fn incoming_blocks(ahead_bytes: usize) -> usize {
-    2 * ahead_bytes / block_bytes(ahead_bytes) + 2
+pub(crate) const fn incoming_buffers(ahead_bytes: usize) -> usize {
+    2 * ahead_bytes / buffer_bytes(ahead_bytes) + 2
 }
 
-/// How far blocks are filled where both ends have agreed to be ahead by no more than `ahead_bytes`: a
-/// half where memory is as short as can be, so that the other half is never resident.
-pub(crate) const fn block_bytes(ahead_bytes: usize) -> usize {
-    if ahead_bytes > SEND_AHEAD_BYTES_MIN { BLOCK_BYTES } else { BLOCK_BYTES / 2 }
+/// How far buffers are filled where both ends have agreed to be ahead by no more than
+/// `ahead_bytes`: a half where memory is as short as can be, so that the other half is never
+/// resident.
+pub(crate) const fn buffer_bytes(ahead_bytes: usize) -> usize {
+    if ahead_bytes > SEND_AHEAD_BYTES_MIN { BUFFER_BYTES } else { BUFFER_BYTES / 2 }
 }
 
-/// Blocks on the way out: one being filled, one being sent, two waiting, so that neither the
+/// Buffers on the way out: one being filled, one being sent, two waiting, so that neither the
 /// protocol nor the network idles while the other one is interrupted.
-pub const OUTGOING_BLOCKS: usize = 4;
+pub const OUTGOING_BUFFERS: usize = 4;
 
 /// Number of outgoing buffers if both ends have agreed on `ahead_bytes`; fewer if memory is short.
-pub(crate) const fn outgoing_blocks(ahead_bytes: usize) -> usize {
-    if ahead_bytes < SEND_AHEAD_BYTES { 2 } else { OUTGOING_BLOCKS }
+pub(crate) const fn outgoing_buffers(ahead_bytes: usize) -> usize {
+    if ahead_bytes < SEND_AHEAD_BYTES { 2 } else { OUTGOING_BUFFERS }
 }
 
 /// The longest payload of a control message ([`exchange`](crate::FramedChannel::exchange), hello).
@@ -71,7 +72,7 @@ pub(crate) const REORDER_MESSAGES: u64 = 64;
 pub(crate) const REORDER_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes of one QUIC stream that may be on the way: 1 Gbit/s at 8 ms. quinn keeps at most this much
-/// for each stream and direction, beside the channel's own blocks.
+/// for each stream and direction, beside the channel's own buffers.
 pub(crate) const QUIC_WINDOW_BYTES: u32 = 1024 * 1024;
 
 /// Memory of QUIC for a channel, besides the channel itself.
@@ -88,33 +89,33 @@ pub const CONNECTING_MEMORY_BYTES: usize =
 
 /// Everything a [`FramedChannel`](crate::FramedChannel) holds in memory, TLS included, without a
 /// simulated network and QUIC ([`QUIC_MEMORY_BYTES`]): 2.5 MiB of incoming and 1 MiB of outgoing
-/// blocks, the slice that joins two blocks (128 KiB), and for TLS one outgoing block as records (at
-/// most 17, about 276 KiB) and a read buffer (128 KiB), in which records are opened in place. Pages that
-/// are never used are never made resident.
+/// buffers, the slice that joins two buffers (128 KiB), and for TLS one outgoing buffer as records
+/// (at most 17, about 276 KiB) and a read buffer (128 KiB), in which records are opened in place.
+/// Pages that are never used are never made resident.
 pub const CHANNEL_MEMORY_BYTES: usize = channel_memory_bytes(SEND_AHEAD_BYTES);
 
 /// Memory of a channel if both ends have agreed on `ahead_bytes`: at least 1.41 MiB.
 pub const fn channel_memory_bytes(ahead_bytes: usize) -> usize {
-    let block_bytes = block_bytes(ahead_bytes);
-    (incoming_blocks(ahead_bytes) + outgoing_blocks(ahead_bytes)) * block_bytes
+    let buffer_bytes = buffer_bytes(ahead_bytes);
+    (incoming_buffers(ahead_bytes) + outgoing_buffers(ahead_bytes)) * buffer_bytes
         + MAX_BORROW_BYTES
-        + (block_bytes / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
+        + (buffer_bytes / TLS_PLAIN_BYTES_MAX + 1) * TLS_RECORD_BYTES_MAX
         + TLS_READ_BYTES
         + READ_AHEAD_BYTES
 }
 
-const _: () = assert!((INCOMING_BLOCKS - 2) / 2 * BLOCK_BYTES >= SEND_AHEAD_BYTES);
+const _: () = assert!((INCOMING_BUFFERS - 2) / 2 * BUFFER_BYTES >= SEND_AHEAD_BYTES);
 const _: () = assert!(
-    (incoming_blocks(SEND_AHEAD_BYTES_MIN) - 2) / 2 * block_bytes(SEND_AHEAD_BYTES_MIN)
+    (incoming_buffers(SEND_AHEAD_BYTES_MIN) - 2) / 2 * buffer_bytes(SEND_AHEAD_BYTES_MIN)
         >= SEND_AHEAD_BYTES_MIN
 );
-/// A block takes the longest slice, and control messages.
-const _: () = assert!(block_bytes(SEND_AHEAD_BYTES_MIN) >= MAX_BORROW_BYTES);
-const _: () = assert!(block_bytes(SEND_AHEAD_BYTES_MIN) >= CONTROL_BYTES_MAX);
-const _: () = assert!(CONTROL_BYTES_MAX <= BLOCK_BYTES);
-const _: () = assert!(BLOCK_BYTES <= u32::MAX as usize);
-const _: () = assert!(READ_AHEAD_BYTES > 16 * HEADER_BYTES && READ_AHEAD_BYTES < BLOCK_BYTES);
+/// A buffer takes the longest slice, and control messages.
+const _: () = assert!(buffer_bytes(SEND_AHEAD_BYTES_MIN) >= MAX_BORROW_BYTES);
+const _: () = assert!(buffer_bytes(SEND_AHEAD_BYTES_MIN) >= CONTROL_BYTES_MAX);
+const _: () = assert!(CONTROL_BYTES_MAX <= BUFFER_BYTES);
+const _: () = assert!(BUFFER_BYTES <= u32::MAX as usize);
+const _: () = assert!(READ_AHEAD_BYTES > 16 * HEADER_BYTES && READ_AHEAD_BYTES < BUFFER_BYTES);
 const _: () = assert!(TLS_READ_BYTES >= 2 * TLS_RECORD_BYTES_MAX);
 const _: () = assert!(CHANNEL_MEMORY_BYTES <= 4 * 1024 * 1024 + 256 * 1024);
-const _: () = assert!(DIRECT_READ_BYTES < BLOCK_BYTES && DIRECT_WRITE_BYTES < BLOCK_BYTES);
-const _: () = assert!(REORDER_BYTES_MAX >= BLOCK_BYTES);
+const _: () = assert!(DIRECT_READ_BYTES < BUFFER_BYTES && DIRECT_WRITE_BYTES < BUFFER_BYTES);
+const _: () = assert!(REORDER_BYTES_MAX >= BUFFER_BYTES);

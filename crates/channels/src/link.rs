@@ -2,16 +2,16 @@
 //! error, the progress of each thread and the counters; and the group that ties the channels of one
 //! party together.
 //!
-//! The channels of a mesh stand and fall together ([`Group`]): when one of them fails, the others
-//! end too, with the same error, and tell their peers which party was at fault. So every party
-//! names the one that was lost first, and not one that stopped because of it.
+//! The channels of a mesh stand and fall together ([`ChannelGroup`]): when one of them fails, the
+//! others end too, with the same error, and tell their peers which party was at fault. So every
+//! party names the one that was lost first, and not one that stopped because of it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use crate::frame::{AbortReason, Header, Kind};
-use crate::limits::{INCOMING_BLOCKS, OUTGOING_BLOCKS};
+use crate::limits::{INCOMING_BUFFERS, OUTGOING_BUFFERS};
+use crate::message::{AbortReason, MessageHeader, MessageKind};
 use crate::pipe::Pipe;
 use crate::transport::Cut;
 use crate::{ChannelError, Traffic};
@@ -21,7 +21,7 @@ pub(crate) type Farewell = (AbortReason, Option<String>);
 
 /// How a session ended, as far as it has.
 #[derive(Default)]
-struct Fate {
+struct SessionEnd {
     error: Option<ChannelError>,
     farewell: Option<Farewell>,
     bye_received: bool,
@@ -38,13 +38,13 @@ pub(crate) struct Link {
     pub(crate) incoming: Arc<Pipe>,
     pub(crate) counters: Arc<Counters>,
     transport: Box<dyn Cut>,
-    fate: Mutex<Fate>,
+    fate: Mutex<SessionEnd>,
     changed: Condvar,
     has_ended: AtomicBool,
     /// Whether a test has killed this party.
     #[cfg(test)]
     is_dead: AtomicBool,
-    group: OnceLock<Arc<Group>>,
+    group: OnceLock<Arc<ChannelGroup>>,
 }
 
 impl Link {
@@ -53,11 +53,11 @@ impl Link {
             peer: peer.to_owned(),
             session,
             stream,
-            outgoing: Pipe::new(OUTGOING_BLOCKS),
-            incoming: Pipe::new(INCOMING_BLOCKS),
+            outgoing: Pipe::new(OUTGOING_BUFFERS),
+            incoming: Pipe::new(INCOMING_BUFFERS),
             counters: Arc::new(Counters::default()),
             transport: cut,
-            fate: Mutex::new(Fate::default()),
+            fate: Mutex::new(SessionEnd::default()),
             changed: Condvar::new(),
             has_ended: AtomicBool::new(false),
             #[cfg(test)]
@@ -66,17 +66,17 @@ impl Link {
         })
     }
 
-    fn fate(&self) -> MutexGuard<'_, Fate> {
+    fn fate(&self) -> MutexGuard<'_, SessionEnd> {
         self.fate.lock().expect("no code panics while it holds this lock")
     }
 
-    fn change(&self, change: impl FnOnce(&mut Fate)) {
+    fn change(&self, change: impl FnOnce(&mut SessionEnd)) {
         change(&mut self.fate());
         self.changed.notify_all();
     }
 
     /// Waits until `what` holds or `deadline`; returns whether it holds.
-    fn wait_until(&self, deadline: Instant, what: impl Fn(&Fate) -> bool) -> bool {
+    fn wait_until(&self, deadline: Instant, what: impl Fn(&SessionEnd) -> bool) -> bool {
         let mut fate = self.fate();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -138,16 +138,16 @@ impl Link {
     /// Ends the session, and those of the group, because something is wrong with the peer.
     pub(crate) fn fail(&self, error: ChannelError) {
         let blame = error.party().map(str::to_owned);
-        self.end_all(Cause { error: Some(error), reason: AbortReason::Lost, blame });
+        self.end_all(EndCause { error: Some(error), reason: AbortReason::Lost, blame });
     }
 
     /// Ends the session, and those of the group, because this party gives up; the writers tell the
     /// peers.
     pub(crate) fn abort(&self, reason: AbortReason) {
-        self.end_all(Cause { error: None, reason, blame: None });
+        self.end_all(EndCause { error: None, reason, blame: None });
     }
 
-    fn end_all(&self, cause: Cause) {
+    fn end_all(&self, cause: EndCause) {
         let Some(group) = self.group.get() else {
             return self.end_by(&cause);
         };
@@ -156,7 +156,7 @@ impl Link {
         group.end_all();
     }
 
-    fn end_by(&self, cause: &Cause) {
+    fn end_by(&self, cause: &EndCause) {
         let farewell = match &cause.error {
             // The peer is gone, or has said itself that it goes.
             Some(error) if error.party() == Some(&self.peer) => match error {
@@ -216,14 +216,14 @@ impl Link {
     }
 
     /// The header of a message in this session.
-    pub(crate) fn header(&self, kind: Kind, length: usize, sequence: u64) -> Header {
-        let length = u32::try_from(length).expect("a message is at most one block");
-        Header { kind, length, session: self.session, stream: self.stream, sequence }
+    pub(crate) fn header(&self, kind: MessageKind, length: usize, sequence: u64) -> MessageHeader {
+        let length = u32::try_from(length).expect("a message is at most one buffer");
+        MessageHeader { kind, length, session: self.session, stream: self.stream, sequence }
     }
 }
 
 /// Why the channels of one party end.
-struct Cause {
+struct EndCause {
     /// The error; `None` if this party gives up by itself.
     error: Option<ChannelError>,
     /// Reason that the peers are told, and the party at fault.
@@ -233,17 +233,17 @@ struct Cause {
 
 /// The channels of one party, which end together.
 #[derive(Default)]
-pub(crate) struct Group {
+pub(crate) struct ChannelGroup {
     members: Vec<Weak<Link>>,
     /// Cause of the end.
-    first: OnceLock<Cause>,
+    first: OnceLock<EndCause>,
 }
 
-impl Group {
+impl ChannelGroup {
     /// Ties these channels together, once and for all.
-    pub(crate) fn tie(links: &[Arc<Link>]) -> Arc<Group> {
+    pub(crate) fn tie(links: &[Arc<Link>]) -> Arc<ChannelGroup> {
         let members = links.iter().map(Arc::downgrade).collect();
-        let group = Arc::new(Group { members, first: OnceLock::new() });
+        let group = Arc::new(ChannelGroup { members, first: OnceLock::new() });
         for link in links {
             let is_new = link.group.set(group.clone()).is_ok();
             assert!(is_new, "a channel belongs to one mesh");
@@ -251,7 +251,7 @@ impl Group {
         // What happened before they were tied concerns the others now.
         if let Some(error) = links.iter().find_map(|link| link.error()) {
             let blame = error.party().map(str::to_owned);
-            group.end_for(Cause { error: Some(error), reason: AbortReason::Lost, blame });
+            group.end_for(EndCause { error: Some(error), reason: AbortReason::Lost, blame });
         }
         group
     }
@@ -259,10 +259,10 @@ impl Group {
     /// Ends all sessions because this party gives up, if through the fault of another one then with
     /// its name.
     pub(crate) fn abort(&self, reason: AbortReason, blame: Option<&str>) {
-        self.end_for(Cause { error: None, reason, blame: blame.map(str::to_owned) });
+        self.end_for(EndCause { error: None, reason, blame: blame.map(str::to_owned) });
     }
 
-    fn end_for(&self, cause: Cause) {
+    fn end_for(&self, cause: EndCause) {
         self.first.get_or_init(|| cause);
         self.end_all();
     }

@@ -1,12 +1,12 @@
 //! Two channels joined inside one process, for tests, simulation and `--protocol` dry runs.
 //!
-//! The same blocks and bounds as over a network: what one end sends arrives after a flush or a
-//! full block, and a sender [`SEND_AHEAD_BYTES`] ahead waits for its peer.
+//! The same buffers and bounds as over a network: what one end sends arrives after a flush or a
+//! full buffer, and a sender [`SEND_AHEAD_BYTES`] ahead waits for its peer.
 
 use std::time::{Duration, Instant};
 
-use crate::limits::{INCOMING_BLOCKS, block_bytes, incoming_blocks};
-use crate::pipe::{Dry, End, Inlet, Outlet, Pipe};
+use crate::limits::{INCOMING_BUFFERS, buffer_bytes, incoming_buffers};
+use crate::pipe::{NoDataReason, Pipe, PipeEnd, PipeReader, PipeWriter};
 use crate::{Channel, ChannelError, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 
 /// How long an end waits for bytes before it takes the other one for lost: longer than any
@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// One end of a pair that lives in one process.
 pub struct MemoryChannel {
-    outlet: Outlet,
-    inlet: Inlet,
+    outlet: PipeWriter,
+    inlet: PipeReader,
     peer: String,
     traffic: Traffic,
     ahead_bytes: usize,
@@ -31,11 +31,11 @@ pub fn memory_pair() -> (MemoryChannel, MemoryChannel) {
 
 /// A pair of connected channels: the first belongs to party `first`, the second to `second`.
 pub fn memory_pair_named(first: &str, second: &str) -> (MemoryChannel, MemoryChannel) {
-    let (there, back) = (Pipe::new(INCOMING_BLOCKS), Pipe::new(INCOMING_BLOCKS));
+    let (there, back) = (Pipe::new(INCOMING_BUFFERS), Pipe::new(INCOMING_BUFFERS));
     let end = |outgoing: &std::sync::Arc<Pipe>, incoming: &std::sync::Arc<Pipe>, peer: &str| {
         MemoryChannel {
-            outlet: Outlet::new(outgoing.clone()),
-            inlet: Inlet::new(incoming.clone()),
+            outlet: PipeWriter::new(outgoing.clone()),
+            inlet: PipeReader::new(incoming.clone()),
             peer: peer.to_owned(),
             traffic: Traffic::default(),
             ahead_bytes: SEND_AHEAD_BYTES,
@@ -59,8 +59,8 @@ impl MemoryChannel {
     pub fn set_ahead(&mut self, ahead_bytes: usize) {
         let before = self.ahead_bytes;
         assert!(ahead_bytes >= SEND_AHEAD_BYTES_MIN, "a slice, and one that the peer is behind");
-        let blocks = [incoming_blocks(before), incoming_blocks(ahead_bytes)];
-        self.incoming.resize(blocks, block_bytes(ahead_bytes));
+        let buffers = [incoming_buffers(before), incoming_buffers(ahead_bytes)];
+        self.incoming.resize(buffers, buffer_bytes(ahead_bytes));
         self.ahead_bytes = ahead_bytes;
     }
 
@@ -68,10 +68,10 @@ impl MemoryChannel {
         ChannelError::Closed { party: self.peer.clone() }
     }
 
-    fn ended(&self, end: End) -> ChannelError {
+    fn ended(&self, end: PipeEnd) -> ChannelError {
         match end {
-            End::Finished => self.closed(),
-            End::Broken(error) => error,
+            PipeEnd::Finished => self.closed(),
+            PipeEnd::Broken(error) => error,
         }
     }
 }
@@ -95,11 +95,11 @@ impl Channel for MemoryChannel {
     ) -> Result<R, ChannelError> {
         let deadline = (!self.inlet.holds(len)).then(|| Instant::now() + PATIENCE);
         let result = self.inlet.lend(len, deadline, read).map_err(|dry| match dry {
-            Dry::End(end) => self.ended(end),
-            Dry::TimedOut => {
+            NoDataReason::End(end) => self.ended(end),
+            NoDataReason::TimedOut => {
                 ChannelError::Lost { party: self.peer.clone(), seconds: PATIENCE.as_secs() }
             }
-            Dry::Unexpected(_) => unreachable!("a memory channel carries only data"),
+            NoDataReason::Unexpected(_) => unreachable!("a memory channel carries only data"),
         })?;
         self.traffic.received_bytes += len as u64;
         Ok(result)
@@ -163,7 +163,7 @@ mod tests {
         let small = [SEND_AHEAD_BYTES_MIN, SEND_AHEAD_BYTES / 2];
         for ahead in small.into_iter().chain([SEND_AHEAD_BYTES, 4 * SEND_AHEAD_BYTES]) {
             let (mut a, mut b) = memory_pair();
-            // Some blocks are in use then, and may be given up when they have been read.
+            // Some buffers are in use then, and may be given up when they have been read.
             a.send(&[1; 1000])?;
             a.flush()?;
             for channel in [&mut a, &mut b] {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn many_small_flushes_do_not_use_up_the_blocks() -> Result<(), ChannelError> {
+    fn many_small_flushes_do_not_use_up_the_buffers() -> Result<(), ChannelError> {
         let (mut a, mut b) = memory_pair();
         for i in 0..SEND_AHEAD_BYTES / 8 {
             a.send(&(i as u64).to_le_bytes())?;

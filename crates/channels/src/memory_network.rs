@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use crate::ChannelError;
 use crate::framed::{Connected, FramedChannel};
-use crate::gathering::nonce;
-use crate::mesh::{Mesh, Waiting};
-use crate::reader::Reader;
+use crate::mesh::{ConnectProgress, Mesh};
+use crate::mesh_setup::nonce;
+use crate::reader::MessageReader;
 use crate::simulate::NetworkModel;
 use crate::timeouts::Timeouts;
 use crate::transport::{READ_PAUSE, halves};
@@ -27,7 +27,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// Where the parties of one session meet, if all are in one process. Clones are the same place; the
 /// next session may use it when all parties have come to this one.
 #[derive(Clone, Default)]
-pub struct MemoryNetwork(Arc<Place>);
+pub struct MemoryNetwork(Arc<NetworkInner>);
 
 /// Settings for a party that joins a [`MemoryNetwork`].
 pub struct MemorySettings<'a> {
@@ -51,22 +51,22 @@ pub struct MemorySettings<'a> {
 }
 
 #[derive(Default)]
-struct Place {
-    state: Mutex<State>,
+struct NetworkInner {
+    state: Mutex<NetworkState>,
     changed: Condvar,
 }
 
 /// The parties that have come, by name.
 #[derive(Default)]
-struct State {
-    arrived: BTreeMap<String, Arrived>,
+struct NetworkState {
+    arrived: BTreeMap<String, PartyRecord>,
     /// Result for each party: its mesh, or the error.
-    ready: BTreeMap<String, Result<Vec<End>, ChannelError>>,
+    ready: BTreeMap<String, Result<Vec<ConnectionEnd>, ChannelError>>,
 }
 
 /// Statements of a party that has arrived.
 #[derive(Clone, PartialEq, Eq)]
-struct Arrived {
+struct PartyRecord {
     names: Vec<String>,
     streams: u16,
     clients: usize,
@@ -74,7 +74,7 @@ struct Arrived {
 }
 
 /// One end of a connection.
-struct End {
+struct ConnectionEnd {
     peer: usize,
     stream: u16,
     session: u64,
@@ -95,7 +95,7 @@ impl MemoryNetwork {
     pub fn meet(
         &self,
         settings: &MemorySettings<'_>,
-        on_wait: &mut dyn FnMut(&Waiting<'_>),
+        on_wait: &mut dyn FnMut(&ConnectProgress<'_>),
     ) -> Result<Mesh, ChannelError> {
         let me = settings.me;
         let place = settings.names.iter().position(|name| *name == me);
@@ -120,7 +120,7 @@ impl MemoryNetwork {
         if state.arrived.contains_key(&me) || state.ready.contains_key(&me) {
             return Err(ChannelError::Twice { party: me });
         }
-        let ours = Arrived::of(settings);
+        let ours = PartyRecord::of(settings);
         let differing = state.arrived.iter().find_map(|(name, theirs)| {
             let error = ours.difference(theirs, (&me, name))?;
             Some((name.clone(), theirs.clone(), error))
@@ -154,8 +154,8 @@ impl MemoryNetwork {
     fn wait(
         &self,
         settings: &MemorySettings<'_>,
-        on_wait: &mut dyn FnMut(&Waiting<'_>),
-    ) -> Result<Vec<End>, ChannelError> {
+        on_wait: &mut dyn FnMut(&ConnectProgress<'_>),
+    ) -> Result<Vec<ConnectionEnd>, ChannelError> {
         let started = Instant::now();
         let mut reported: Option<Instant> = None;
         loop {
@@ -182,7 +182,7 @@ impl MemoryNetwork {
             if reported.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
                 reported = Some(Instant::now());
                 drop(state);
-                on_wait(&Waiting { missing: &missing, elapsed, turned_away: None });
+                on_wait(&ConnectProgress { missing: &missing, elapsed, turned_away: None });
                 continue;
             }
             let waited = self.0.changed.wait_timeout(state, LOOK_PAUSE);
@@ -190,7 +190,7 @@ impl MemoryNetwork {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, NetworkState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -201,9 +201,9 @@ impl fmt::Debug for MemoryNetwork {
     }
 }
 
-impl Arrived {
-    fn of(settings: &MemorySettings<'_>) -> Arrived {
-        Arrived {
+impl PartyRecord {
+    fn of(settings: &MemorySettings<'_>) -> PartyRecord {
+        PartyRecord {
             names: settings.names.iter().map(|&name| name.to_owned()).collect(),
             streams: settings.streams,
             clients: settings.clients,
@@ -217,7 +217,7 @@ impl Arrived {
     }
 
     /// Why this party, the first of the two names, cannot meet the second.
-    fn difference(&self, theirs: &Arrived, (me, peer): (&str, &str)) -> Option<ChannelError> {
+    fn difference(&self, theirs: &PartyRecord, (me, peer): (&str, &str)) -> Option<ChannelError> {
         let party = peer.to_owned();
         let count = |what: &'static str, theirs: usize, ours: usize| {
             let [theirs, ours] =
@@ -249,13 +249,13 @@ impl Arrived {
 /// The ends of all parties, in the order of `names`.
 fn connect_all(
     names: &[&str],
-    arrived: &BTreeMap<String, Arrived>,
-) -> Result<Vec<Vec<End>>, ChannelError> {
+    arrived: &BTreeMap<String, PartyRecord>,
+) -> Result<Vec<Vec<ConnectionEnd>>, ChannelError> {
     let failed = |error: io::Error| ChannelError::Io {
         during: "connecting parties in memory".to_owned(),
         detail: error.to_string(),
     };
-    let mut ends: Vec<Vec<End>> = names.iter().map(|_| Vec::new()).collect();
+    let mut ends: Vec<Vec<ConnectionEnd>> = names.iter().map(|_| Vec::new()).collect();
     for high in 0..names.len() {
         for low in 0..high {
             let is_client = |at: usize| arrived[names[at]].is_client(names[at]);
@@ -269,8 +269,8 @@ fn connect_all(
                     nonce()?[..8].try_into().expect("a nonce has sixteen bytes"),
                 );
                 let (one, other) = UnixStream::pair().map_err(failed)?;
-                ends[low].push(End { peer: high, stream, session, socket: one });
-                ends[high].push(End { peer: low, stream, session, socket: other });
+                ends[low].push(ConnectionEnd { peer: high, stream, session, socket: one });
+                ends[high].push(ConnectionEnd { peer: low, stream, session, socket: other });
             }
         }
     }
@@ -284,8 +284,8 @@ fn empty_mesh(settings: &MemorySettings<'_>, me: usize) -> Mesh {
     (0..streams).map(|_| settings.names.iter().map(|_| None).collect()).collect()
 }
 
-fn start(end: End, settings: &MemorySettings<'_>) -> Result<FramedChannel, ChannelError> {
-    let End { peer, stream, session, socket } = end;
+fn start(end: ConnectionEnd, settings: &MemorySettings<'_>) -> Result<FramedChannel, ChannelError> {
+    let ConnectionEnd { peer, stream, session, socket } = end;
     let failed = |error: io::Error| ChannelError::Io {
         during: "starting a channel in memory".to_owned(),
         detail: error.to_string(),
@@ -293,7 +293,7 @@ fn start(end: End, settings: &MemorySettings<'_>) -> Result<FramedChannel, Chann
     socket.set_read_timeout(Some(READ_PAUSE)).map_err(failed)?;
     let peer = settings.names[peer].to_owned();
     let (source, sink) = halves(&socket).map_err(failed)?;
-    let reader = Reader::new(Box::new(source), &peer, settings.timeouts.lost);
+    let reader = MessageReader::new(Box::new(source), &peer, settings.timeouts.lost);
     let connected = Connected {
         peer,
         session,

@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 
 use crate::ChannelError;
 use crate::cluster::{ClusterConfig, Transport};
-use crate::frame::AbortReason;
 use crate::framed::FramedChannel;
-use crate::gathering::Gathering;
 use crate::identity::Identity;
+use crate::mesh_setup::MeshSetup;
+use crate::message::AbortReason;
 use crate::simulate::NetworkModel;
 use crate::timeouts::Timeouts;
 use crate::trust::TrustStore;
@@ -31,7 +31,7 @@ use crate::{quic, tcp};
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// How a connection is protected.
-pub enum Security {
+pub enum ConnectionSecurity {
     /// TLS 1.3; both parties prove the key that the other one trusts.
     Tls {
         /// Who this party is.
@@ -82,7 +82,7 @@ pub struct MeshSettings<'a> {
     /// is none, which it dials, and none to other clients. All parties must say the same.
     pub clients: usize,
     /// How the connections are protected.
-    pub security: &'a Security,
+    pub security: &'a ConnectionSecurity,
     /// Program version, such as `phineus 0.1.0`; shown to the peers if the versions differ.
     pub program_version: &'a str,
     /// What this party runs, such as `--protocol gmw`, in at most 256 bytes; shown to the peers if
@@ -98,7 +98,7 @@ pub struct MeshSettings<'a> {
 
 /// Progress of connecting: the missing parties.
 #[derive(Clone, Debug)]
-pub struct Waiting<'a> {
+pub struct ConnectProgress<'a> {
     /// The parties that are not there yet.
     pub missing: &'a [&'a str],
     /// For how long already.
@@ -135,36 +135,36 @@ pub fn only_channel(mesh: Mesh) -> FramedChannel {
 /// If no streams are asked for, or all parties are clients.
 pub fn connect_mesh(
     settings: &MeshSettings<'_>,
-    on_wait: &mut dyn FnMut(&Waiting<'_>),
+    on_wait: &mut dyn FnMut(&ConnectProgress<'_>),
 ) -> Result<Mesh, ChannelError> {
     assert!(settings.streams > 0, "a mesh has at least one stream");
     assert!(settings.clients < settings.cluster.parties().len(), "not all parties are clients");
     let me = check(settings)?;
-    let gathering = Gathering::new(settings, me)?;
+    let setup = MeshSetup::new(settings, me)?;
     let gathered = match settings.cluster.transport() {
         Transport::Tcp => {
-            let listener = tcp::listen(&gathering)?;
+            let listener = tcp::listen(&setup)?;
             thread::scope(|scope| {
                 if let Some((listener, _)) = &listener {
-                    scope.spawn(|| tcp::accept_all(&gathering, listener, scope));
+                    scope.spawn(|| tcp::accept_all(&setup, listener, scope));
                 }
-                for peer in (0..me).filter(|&peer| gathering.streams_to(peer) > 0) {
-                    let gathering = &gathering;
-                    scope.spawn(move || tcp::dial_all(gathering, peer));
+                for peer in (0..me).filter(|&peer| setup.streams_to(peer) > 0) {
+                    let setup = &setup;
+                    scope.spawn(move || tcp::dial_all(setup, peer));
                 }
                 let address = listener.as_ref().map(|(_, address)| address.to_string());
-                wait_for_all(&gathering, address, on_wait)
+                wait_for_all(&setup, address, on_wait)
             })
         }
         Transport::Quic => {
-            let (endpoint, address) = quic::Endpoint::start(&gathering)?;
+            let (endpoint, address) = quic::Endpoint::start(&setup)?;
             thread::scope(|scope| {
-                endpoint.gather(&gathering, scope);
-                wait_for_all(&gathering, Some(address), on_wait)
+                endpoint.gather(&setup, scope);
+                wait_for_all(&setup, Some(address), on_wait)
             })
         }
     };
-    let mesh = gathering.into_mesh();
+    let mesh = setup.into_mesh();
     let group = FramedChannel::tie(mesh.iter().flatten().flatten());
     match gathered {
         Ok(()) => Ok(mesh),
@@ -194,16 +194,16 @@ fn check(settings: &MeshSettings<'_>) -> Result<usize, ChannelError> {
         return Err(ChannelError::NoAddress { party: party.name.clone() });
     }
     match settings.security {
-        Security::Tls { identity, .. } if identity.name() != settings.me => {
+        ConnectionSecurity::Tls { identity, .. } if identity.name() != settings.me => {
             let (me, identity) = (settings.me.to_owned(), identity.name().to_owned());
             return Err(ChannelError::WrongIdentity { me, identity });
         }
-        Security::Tls { .. } => {}
-        Security::Plain(_) if settings.cluster.transport() == Transport::Quic => {
+        ConnectionSecurity::Tls { .. } => {}
+        ConnectionSecurity::Plain(_) if settings.cluster.transport() == Transport::Quic => {
             return Err(ChannelError::PlainQuic);
         }
         // The token may have been made for another cluster.
-        Security::Plain(_) => {
+        ConnectionSecurity::Plain(_) => {
             PlainLoopback::new(settings.cluster)?;
         }
     }
@@ -212,35 +212,39 @@ fn check(settings: &MeshSettings<'_>) -> Result<usize, ChannelError> {
 
 /// Watches the connections come, until all are there or something ends the wait.
 fn wait_for_all(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     address: Option<String>,
-    on_wait: &mut dyn FnMut(&Waiting<'_>),
+    on_wait: &mut dyn FnMut(&ConnectProgress<'_>),
 ) -> Result<(), ChannelError> {
-    let started = gathering.started;
+    let started = setup.started;
     let mut reported: Option<Instant> = None;
     let outcome = loop {
-        gathering.sweep();
-        if let Some(error) = gathering.error() {
+        setup.sweep();
+        if let Some(error) = setup.error() {
             break Err(error);
         }
-        let missing = gathering.missing();
+        let missing = setup.missing();
         if missing.is_empty() {
             break Ok(());
         }
-        if (gathering.settings.is_cancelled)() {
+        if (setup.settings.is_cancelled)() {
             break Err(ChannelError::Cancelled);
         }
         let elapsed = started.elapsed();
-        if elapsed >= gathering.settings.timeouts.connect {
-            break Err(gathering.too_late(&missing, address.as_deref()));
+        if elapsed >= setup.settings.timeouts.connect {
+            break Err(setup.too_late(&missing, address.as_deref()));
         }
         if reported.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
             reported = Some(Instant::now());
-            let missing: Vec<&str> = missing.iter().map(|&party| gathering.name(party)).collect();
-            on_wait(&Waiting { missing: &missing, elapsed, turned_away: gathering.turned_away() });
+            let missing: Vec<&str> = missing.iter().map(|&party| setup.name(party)).collect();
+            on_wait(&ConnectProgress {
+                missing: &missing,
+                elapsed,
+                turned_away: setup.turned_away(),
+            });
         }
-        gathering.wait(LOOK_PAUSE);
+        setup.wait(LOOK_PAUSE);
     };
-    gathering.finish();
+    setup.finish();
     outcome
 }

@@ -26,14 +26,14 @@ use halves::{alert, connected};
 use crate::ChannelError;
 use crate::dialling::dial_at_once;
 use crate::fingerprint::Fingerprint;
-use crate::gathering::{Attempt, Gathering};
-use crate::greeting::{greet, key_refused};
-use crate::manner::{ask, keep_door};
-use crate::mesh::Security;
+use crate::handshake::{greet, key_refused};
+use crate::mesh::ConnectionSecurity;
+use crate::mesh_setup::{AttemptFailure, MeshSetup};
 use crate::quic_config::{client_config, presented_key, server_config, trusted_diallers};
 use crate::record::is_key_refusal;
 use crate::tcp::{ACCEPT_PAUSE, ATTEMPTS_MAX, addresses, bind, refused, wrong_key};
 use crate::transport::READ_PAUSE;
+use crate::transport_kind::{ask, keep_door};
 
 /// The pause between two attempts to dial; QUIC itself repeats its first packets for longer.
 const DIAL_PAUSE: Duration = Duration::from_millis(50);
@@ -44,23 +44,23 @@ const DIAL_PAUSE: Duration = Duration::from_millis(50);
 const DIAL_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Keeps the thread that moves packets alive as long as anything needs it.
-struct Mover {
+struct PacketThread {
     handle: Handle,
     stop: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Mover {
+impl PacketThread {
     /// Waits for a connection to be made; `None` if that takes too long, or is no longer wanted.
     fn finish(
         &self,
-        gathering: &Gathering<'_>,
+        setup: &MeshSetup<'_>,
         connecting: Connecting,
         patience: Duration,
     ) -> Option<Result<quinn::Connection, ConnectionError>> {
         let deadline = Instant::now() + patience;
         let mut connecting = pin!(connecting);
-        while !gathering.is_over() && Instant::now() < deadline {
+        while !setup.is_over() && Instant::now() < deadline {
             let made = async { timeout(READ_PAUSE, connecting.as_mut()).await };
             if let Ok(made) = self.handle.block_on(made) {
                 return Some(made);
@@ -70,7 +70,7 @@ impl Mover {
     }
 }
 
-impl Drop for Mover {
+impl Drop for PacketThread {
     /// Stays until the peers know that the connections are closed, a tenth of a second.
     fn drop(&mut self) {
         self.stop.notify_one();
@@ -84,7 +84,7 @@ impl Drop for Mover {
 /// The UDP port of a party.
 pub(crate) struct Endpoint {
     endpoint: quinn::Endpoint,
-    mover: Arc<Mover>,
+    mover: Arc<PacketThread>,
 }
 
 fn io_error(error: &dyn std::fmt::Display) -> ChannelError {
@@ -93,10 +93,10 @@ fn io_error(error: &dyn std::fmt::Display) -> ChannelError {
 
 impl Endpoint {
     /// Binds the port of this party; also returns its address.
-    pub(crate) fn start(gathering: &Gathering<'_>) -> Result<(Endpoint, String), ChannelError> {
-        let socket = bind(gathering, UdpSocket::bind)?;
+    pub(crate) fn start(setup: &MeshSetup<'_>) -> Result<(Endpoint, String), ChannelError> {
+        let socket = bind(setup, UdpSocket::bind)?;
         let address = socket.local_addr().map_err(|error| io_error(&error))?.to_string();
-        let (server, _) = server_config(gathering).map_err(|error| io_error(&error))?;
+        let (server, _) = server_config(setup).map_err(|error| io_error(&error))?;
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| io_error(&error))?;
         let (handle, stop) = (runtime.handle().clone(), Arc::new(Notify::new()));
@@ -106,7 +106,7 @@ impl Endpoint {
         let endpoint = quinn::Endpoint::new(config, inner, socket, of_quinn);
         let endpoint = endpoint.map_err(|error| io_error(&error))?;
         drop(entered);
-        let farewell = gathering.settings.timeouts.farewell;
+        let farewell = setup.settings.timeouts.farewell;
         let (stopping, closing) = (stop.clone(), endpoint.clone());
         let run = move || {
             runtime.block_on(async move {
@@ -118,36 +118,36 @@ impl Endpoint {
         };
         let thread = thread::Builder::new().name("quic".to_owned()).spawn(run);
         let thread = Some(thread.map_err(|error| io_error(&error))?);
-        Ok((Endpoint { endpoint, mover: Arc::new(Mover { handle, stop, thread }) }, address))
+        Ok((Endpoint { endpoint, mover: Arc::new(PacketThread { handle, stop, thread }) }, address))
     }
 
     /// Accepts and dials until nothing more is wanted.
     pub(crate) fn gather<'scope, 'env>(
         self,
-        gathering: &'scope Gathering<'env>,
+        setup: &'scope MeshSetup<'env>,
         scope: &'scope Scope<'scope, '_>,
     ) {
         let endpoint = Arc::new(self);
-        for party in (0..gathering.me).filter(|&party| gathering.streams_to(party) > 0) {
+        for party in (0..setup.me).filter(|&party| setup.streams_to(party) > 0) {
             let endpoint = endpoint.clone();
-            scope.spawn(move || endpoint.dial_all(gathering, party));
-            scope.spawn(move || ask(gathering, party));
+            scope.spawn(move || endpoint.dial_all(setup, party));
+            scope.spawn(move || ask(setup, party));
         }
-        if gathering.diallers().next().is_some()
+        if setup.diallers().next().is_some()
             && let Ok(address) = endpoint.endpoint.local_addr()
         {
-            scope.spawn(move || keep_door(gathering, address));
+            scope.spawn(move || keep_door(setup, address));
         }
-        scope.spawn(move || endpoint.accept_all(gathering, scope));
+        scope.spawn(move || endpoint.accept_all(setup, scope));
     }
 
     fn accept_all<'scope, 'env>(
         &self,
-        gathering: &'scope Gathering<'env>,
+        setup: &'scope MeshSetup<'env>,
         scope: &'scope Scope<'scope, '_>,
     ) {
         let guests = Arc::new(());
-        while !gathering.is_over() {
+        while !setup.is_over() {
             let accept = async { timeout(ACCEPT_PAUSE, self.endpoint.accept()).await };
             let Ok(Some(incoming)) = self.mover.handle.block_on(accept) else { continue };
             // Whoever it is, it dials again.
@@ -158,47 +158,43 @@ impl Endpoint {
             let (mover, guest) = (self.mover.clone(), guests.clone());
             let serve = move || {
                 let _guest = guest;
-                if let Err(failed) = welcome(gathering, &mover, incoming, scope) {
-                    gathering.settle(None, failed);
+                if let Err(failed) = welcome(setup, &mover, incoming, scope) {
+                    setup.settle(None, failed);
                 }
             };
             if let Err(error) = thread::Builder::new().spawn_scoped(scope, serve) {
-                gathering.note(None, error.to_string());
+                setup.note(None, error.to_string());
             }
         }
     }
 
     /// Dials one party until all its streams are there, and again when it is lost.
-    fn dial_all(&self, gathering: &Gathering<'_>, party: usize) {
+    fn dial_all(&self, setup: &MeshSetup<'_>, party: usize) {
         let mut connection: Option<(quinn::Connection, Fingerprint)> = None;
-        while !gathering.is_over() {
-            let missing = gathering.missing_streams(party);
+        while !setup.is_over() {
+            let missing = setup.missing_streams(party);
             if missing.is_empty() {
-                gathering.wait(READ_PAUSE);
+                setup.wait(READ_PAUSE);
                 continue;
             }
             if connection.as_ref().is_none_or(|(known, _)| known.close_reason().is_some()) {
-                connection = match self.dial(gathering, party) {
+                connection = match self.dial(setup, party) {
                     Ok(made) => Some(made),
                     Err(failed) => {
-                        gathering.settle(Some(party), failed);
+                        setup.settle(Some(party), failed);
                         None
                     }
                 };
             }
             let made = connection.as_ref().map_or(0, |(known, presented)| {
-                dial_at_once(gathering, party, &missing, |dialled| {
-                    let halves = self.open(gathering, party, known)?;
-                    greet(
-                        gathering,
-                        connected(&self.mover, known, halves, *presented),
-                        Some(dialled),
-                    )
+                dial_at_once(setup, party, &missing, |dialled| {
+                    let halves = self.open(setup, party, known)?;
+                    greet(setup, connected(&self.mover, known, halves, *presented), Some(dialled))
                 })
             });
             if made < missing.len() {
                 connection = None;
-                gathering.wait(DIAL_PAUSE);
+                setup.wait(DIAL_PAUSE);
             }
         }
     }
@@ -207,29 +203,29 @@ impl Endpoint {
     /// first.
     fn open(
         &self,
-        gathering: &Gathering<'_>,
+        setup: &MeshSetup<'_>,
         party: usize,
         connection: &quinn::Connection,
-    ) -> Result<(SendStream, RecvStream), Attempt> {
-        let deadline = Instant::now() + gathering.settings.timeouts.handshake;
-        while !gathering.is_over() && Instant::now() < deadline {
+    ) -> Result<(SendStream, RecvStream), AttemptFailure> {
+        let deadline = Instant::now() + setup.settings.timeouts.handshake;
+        while !setup.is_over() && Instant::now() < deadline {
             let opening = async { timeout(READ_PAUSE, connection.open_bi()).await };
             if let Ok(opened) = self.mover.handle.block_on(opening) {
-                return opened.map_err(|error| failed(gathering, Some(party), &error));
+                return opened.map_err(|error| failed(setup, Some(party), &error));
             }
         }
-        Err(Attempt::Again("it takes no more streams".to_owned()))
+        Err(AttemptFailure::Again("it takes no more streams".to_owned()))
     }
 
     fn dial(
         &self,
-        gathering: &Gathering<'_>,
+        setup: &MeshSetup<'_>,
         party: usize,
-    ) -> Result<(quinn::Connection, Fingerprint), Attempt> {
+    ) -> Result<(quinn::Connection, Fingerprint), AttemptFailure> {
         let mut last = "the host has no address".to_owned();
-        for address in addresses(gathering, party)? {
-            let (config, verifier) = client_config(gathering, party)
-                .map_err(|error| Attempt::Settled(io_error(&error)))?;
+        for address in addresses(setup, party)? {
+            let (config, verifier) = client_config(setup, party)
+                .map_err(|error| AttemptFailure::Settled(io_error(&error)))?;
             let entered = self.mover.handle.enter();
             let connecting = self.endpoint.connect_with(config, address, "phineus");
             drop(entered);
@@ -240,66 +236,66 @@ impl Endpoint {
                     continue;
                 }
             };
-            match self.mover.finish(gathering, connecting, DIAL_TIME_MAX) {
+            match self.mover.finish(setup, connecting, DIAL_TIME_MAX) {
                 Some(Ok(connection)) => {
                     let presented = verifier.presented().expect("the handshake has verified a key");
                     return Ok((connection, presented));
                 }
                 Some(Err(error)) => match verifier.presented() {
-                    Some(key) if gathering.trusted(party) != Some(key) => {
-                        return Err(Attempt::Settled(wrong_key(gathering, Some(party), key)));
+                    Some(key) if setup.trusted(party) != Some(key) => {
+                        return Err(AttemptFailure::Settled(wrong_key(setup, Some(party), key)));
                     }
-                    _ => return Err(failed(gathering, Some(party), &error)),
+                    _ => return Err(failed(setup, Some(party), &error)),
                 },
                 None => last = "no answer".to_owned(),
             }
         }
-        Err(Attempt::Again(last))
+        Err(AttemptFailure::Again(last))
     }
 }
 
 /// Takes a connection and greets each of its streams.
 fn welcome<'scope, 'env>(
-    gathering: &'scope Gathering<'env>,
-    mover: &Arc<Mover>,
+    setup: &'scope MeshSetup<'env>,
+    mover: &Arc<PacketThread>,
     incoming: Incoming,
     scope: &'scope Scope<'scope, '_>,
-) -> Result<(), Attempt> {
+) -> Result<(), AttemptFailure> {
     let (config, verifier) =
-        server_config(gathering).map_err(|error| Attempt::Settled(io_error(&error)))?;
+        server_config(setup).map_err(|error| AttemptFailure::Settled(io_error(&error)))?;
     let entered = mover.handle.enter();
     let connecting = incoming.accept_with(Arc::new(config));
     drop(entered);
-    let connecting = connecting.map_err(|error| Attempt::Again(error.to_string()))?;
-    let patience = gathering.settings.timeouts.handshake;
-    let connection = match mover.finish(gathering, connecting, patience) {
+    let connecting = connecting.map_err(|error| AttemptFailure::Again(error.to_string()))?;
+    let patience = setup.settings.timeouts.handshake;
+    let connection = match mover.finish(setup, connecting, patience) {
         Some(Ok(connection)) => connection,
         Some(Err(error)) => {
             return Err(match verifier.presented() {
-                Some(key) if !trusted_diallers(gathering).contains(&key) => {
-                    Attempt::TurnedAway(wrong_key(gathering, None, key))
+                Some(key) if !trusted_diallers(setup).contains(&key) => {
+                    AttemptFailure::TurnedAway(wrong_key(setup, None, key))
                 }
-                _ => failed(gathering, None, &error),
+                _ => failed(setup, None, &error),
             });
         }
-        None => return Err(Attempt::Again("no answer in time".to_owned())),
+        None => return Err(AttemptFailure::Again("no answer in time".to_owned())),
     };
     let presented = presented_key(&connection)
-        .ok_or_else(|| Attempt::Again("a connection without a key".to_owned()))?;
-    while !gathering.is_over() && connection.close_reason().is_none() {
+        .ok_or_else(|| AttemptFailure::Again("a connection without a key".to_owned()))?;
+    while !setup.is_over() && connection.close_reason().is_none() {
         let accept = async { timeout(ACCEPT_PAUSE, connection.accept_bi()).await };
         if let Ok(Ok((send, receive))) = mover.handle.block_on(accept) {
             let (mover, connection) = (mover.clone(), connection.clone());
             scope.spawn(move || {
                 let made = connected(&mover, &connection, (send, receive), presented);
-                match greet(gathering, made, None) {
-                    Ok((party, channel)) => gathering.put(party, channel),
+                match greet(setup, made, None) {
+                    Ok((party, channel)) => setup.put(party, channel),
                     Err(failed) => {
                         // The dialler closes when it has read why.
-                        let farewell = gathering.settings.timeouts.farewell;
+                        let farewell = setup.settings.timeouts.farewell;
                         let closed = async { timeout(farewell, connection.closed()).await.is_ok() };
                         mover.handle.block_on(closed);
-                        gathering.settle(None, failed);
+                        setup.settle(None, failed);
                     }
                 }
             });
@@ -309,14 +305,13 @@ fn welcome<'scope, 'env>(
 }
 
 /// Why a connection was not made.
-fn failed(gathering: &Gathering<'_>, party: Option<usize>, error: &ConnectionError) -> Attempt {
-    match (alert(error), gathering.settings.security) {
-        (Some(code), Security::Tls { identity, .. }) if is_key_refusal(code) => {
-            let name =
-                party.map_or_else(|| gathering.awaited(), |at| gathering.name(at).to_owned());
+fn failed(setup: &MeshSetup<'_>, party: Option<usize>, error: &ConnectionError) -> AttemptFailure {
+    match (alert(error), setup.settings.security) {
+        (Some(code), ConnectionSecurity::Tls { identity, .. }) if is_key_refusal(code) => {
+            let name = party.map_or_else(|| setup.awaited(), |at| setup.name(at).to_owned());
             refused(party, key_refused(name, identity))
         }
-        _ => Attempt::Again(error.to_string()),
+        _ => AttemptFailure::Again(error.to_string()),
     }
 }
 

@@ -10,10 +10,10 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::ChannelError;
 use crate::fingerprint::Fingerprint;
-use crate::gathering::Gathering;
 use crate::identity::certificate_fingerprint;
 use crate::limits::QUIC_WINDOW_BYTES;
-use crate::mesh::Security;
+use crate::mesh::ConnectionSecurity;
+use crate::mesh_setup::MeshSetup;
 use crate::tls::{PinVerifier, provider};
 
 /// Both parties must name the same (RFC 9001, section 8.1).
@@ -29,15 +29,15 @@ pub(crate) fn presented_key(connection: &quinn::Connection) -> Option<Fingerprin
     certificate_fingerprint(chain.first()?).ok()
 }
 
-pub(crate) fn trusted_diallers(gathering: &Gathering<'_>) -> Vec<Fingerprint> {
-    gathering.diallers().filter_map(|party| gathering.trusted(party)).collect()
+pub(crate) fn trusted_diallers(setup: &MeshSetup<'_>) -> Vec<Fingerprint> {
+    setup.diallers().filter_map(|party| setup.trusted(party)).collect()
 }
 
-fn transport_config(gathering: &Gathering<'_>) -> Arc<TransportConfig> {
+fn transport_config(setup: &MeshSetup<'_>) -> Arc<TransportConfig> {
     let mut config = TransportConfig::default();
-    let streams = u32::from(gathering.settings.streams);
+    let streams = u32::from(setup.settings.streams);
     // A peer that is silent is found lost by its channels; QUIC need only not be quicker.
-    let idle = gathering.settings.timeouts.lost + Duration::from_secs(30);
+    let idle = setup.settings.timeouts.lost + Duration::from_secs(30);
     config.initial_rtt(INITIAL_RTT);
     config.max_idle_timeout(idle.try_into().ok());
     config.max_concurrent_bidi_streams(streams.into());
@@ -52,20 +52,22 @@ fn transport_config(gathering: &Gathering<'_>) -> Arc<TransportConfig> {
 type Failure = Box<dyn std::error::Error>;
 
 fn identity(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
-    match gathering.settings.security {
-        Security::Tls { identity, .. } => Ok((vec![identity.certificate()], identity.key())),
-        Security::Plain(_) => Err(ChannelError::PlainQuic.into()),
+    match setup.settings.security {
+        ConnectionSecurity::Tls { identity, .. } => {
+            Ok((vec![identity.certificate()], identity.key()))
+        }
+        ConnectionSecurity::Plain(_) => Err(ChannelError::PlainQuic.into()),
     }
 }
 
 pub(crate) fn server_config(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
 ) -> Result<(quinn::ServerConfig, Arc<PinVerifier>), Failure> {
     let provider = Arc::new(provider());
-    let verifier = PinVerifier::new(&trusted_diallers(gathering), &provider);
-    let (chain, key) = identity(gathering)?;
+    let verifier = PinVerifier::new(&trusted_diallers(setup), &provider);
+    let (chain, key) = identity(setup)?;
     let mut config = rustls::ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_client_cert_verifier(verifier.clone())
@@ -74,18 +76,18 @@ pub(crate) fn server_config(
     config.alpn_protocols = vec![APPLICATION.to_vec()];
     let config = QuicServerConfig::try_from(config)?;
     let mut config = quinn::ServerConfig::with_crypto(Arc::new(config));
-    config.transport_config(transport_config(gathering)).migration(false);
+    config.transport_config(transport_config(setup)).migration(false);
     Ok((config, verifier))
 }
 
 pub(crate) fn client_config(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     party: usize,
 ) -> Result<(quinn::ClientConfig, Arc<PinVerifier>), Failure> {
     let provider = Arc::new(provider());
-    let trusted: Vec<Fingerprint> = gathering.trusted(party).into_iter().collect();
+    let trusted: Vec<Fingerprint> = setup.trusted(party).into_iter().collect();
     let verifier = PinVerifier::new(&trusted, &provider);
-    let (chain, key) = identity(gathering)?;
+    let (chain, key) = identity(setup)?;
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()
@@ -95,6 +97,6 @@ pub(crate) fn client_config(
     config.enable_sni = false;
     config.alpn_protocols = vec![APPLICATION.to_vec()];
     let mut config = quinn::ClientConfig::new(Arc::new(QuicClientConfig::try_from(config)?));
-    config.transport_config(transport_config(gathering));
+    config.transport_config(transport_config(setup));
     Ok((config, verifier))
 }

@@ -1,26 +1,26 @@
 //! Takes messages from the transport, checks them, and directs their payload to buffers.
 //!
-//! Payload goes from the transport straight into a block; only what one read brings beyond the
+//! Payload goes from the transport straight into a buffer; only what one read brings beyond the
 //! current message (at most [`READ_AHEAD_BYTES`]) is copied once more.
 
 use std::time::{Duration, Instant};
 
 use crate::ChannelError;
-use crate::frame::{Fault, HEADER_BYTES, Header, parse_header};
 use crate::limits::READ_AHEAD_BYTES;
-use crate::transport::{Source, TransportError};
+use crate::message::{HEADER_BYTES, MessageError, MessageHeader, parse_header};
+use crate::transport::{ReadHalf, TransportError};
 
 /// Asked from time to time while a reader waits: an answer ends the waiting.
-pub(crate) type Stop<'a> = dyn Fn() -> Option<ChannelError> + 'a;
+pub(crate) type StopCondition<'a> = dyn Fn() -> Option<ChannelError> + 'a;
 
 /// Bytes read beyond what was asked for.
-struct Ahead {
+struct ReadBuffer {
     bytes: Box<[u8]>,
     start: usize,
     end: usize,
 }
 
-impl Ahead {
+impl ReadBuffer {
     fn content(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
@@ -35,20 +35,20 @@ impl Ahead {
 }
 
 /// A message reader over a transport; first used by the hello, then by the thread.
-pub(crate) struct Reader {
-    source: Box<dyn Source>,
-    ahead: Ahead,
+pub(crate) struct MessageReader {
+    source: Box<dyn ReadHalf>,
+    ahead: ReadBuffer,
     peer: String,
     lost: Duration,
     /// When something was heard last.
     heard: Instant,
 }
 
-impl Reader {
-    pub(crate) fn new(source: Box<dyn Source>, peer: &str, lost: Duration) -> Self {
+impl MessageReader {
+    pub(crate) fn new(source: Box<dyn ReadHalf>, peer: &str, lost: Duration) -> Self {
         let bytes = vec![0; READ_AHEAD_BYTES].into_boxed_slice();
-        let ahead = Ahead { bytes, start: 0, end: 0 };
-        Reader { source, ahead, peer: peer.to_owned(), lost, heard: Instant::now() }
+        let ahead = ReadBuffer { bytes, start: 0, end: 0 };
+        MessageReader { source, ahead, peer: peer.to_owned(), lost, heard: Instant::now() }
     }
 
     pub(crate) fn set_peer(&mut self, peer: &str) {
@@ -59,7 +59,7 @@ impl Reader {
         (self.lost, self.heard) = (lost, Instant::now());
     }
 
-    pub(crate) fn misbehaved(&self, fault: Fault) -> ChannelError {
+    pub(crate) fn misbehaved(&self, fault: MessageError) -> ChannelError {
         ChannelError::Misbehaved { party: self.peer.clone(), fault }
     }
 
@@ -77,7 +77,11 @@ impl Reader {
 
     /// Reads into `wanted`, or ahead if that is empty; 0 at the end. Waits until the peer counts as
     /// lost; a source gives up earlier, so that a look can be had at `interrupted`.
-    fn read(&mut self, wanted: &mut [u8], interrupted: &Stop<'_>) -> Result<usize, ChannelError> {
+    fn read(
+        &mut self,
+        wanted: &mut [u8],
+        interrupted: &StopCondition<'_>,
+    ) -> Result<usize, ChannelError> {
         loop {
             let read = if wanted.is_empty() {
                 let room = &mut self.ahead.bytes[self.ahead.end..];
@@ -118,8 +122,8 @@ impl Reader {
     /// Waits for the next header; `None` if the stream ends before it.
     pub(crate) fn header(
         &mut self,
-        interrupted: &Stop<'_>,
-    ) -> Result<Option<Header>, ChannelError> {
+        interrupted: &StopCondition<'_>,
+    ) -> Result<Option<MessageHeader>, ChannelError> {
         while !self.has_header() {
             let kept = self.ahead.start..self.ahead.end;
             self.ahead.bytes.copy_within(kept.clone(), 0);
@@ -139,7 +143,7 @@ impl Reader {
     pub(crate) fn payload(
         &mut self,
         target: &mut [u8],
-        interrupted: &Stop<'_>,
+        interrupted: &StopCondition<'_>,
     ) -> Result<usize, ChannelError> {
         let count = self.ahead.take(target);
         if count > 0 {
@@ -158,7 +162,7 @@ impl Reader {
     pub(crate) fn payload_exact(
         &mut self,
         mut target: &mut [u8],
-        interrupted: &Stop<'_>,
+        interrupted: &StopCondition<'_>,
     ) -> Result<(), ChannelError> {
         while !target.is_empty() {
             let count = self.payload(target, interrupted)?;

@@ -3,22 +3,22 @@
 //! A thread per channel keeps the network moving while the owner computes. But when the owner waits
 //! for a small message, a thread between the two costs two hand-overs per round trip, more than the
 //! kernel's own. So after a small message that somebody waited for the thread *parks*, and the
-//! owner reads from the network itself ([`Direct`]); it calls the thread back when messages become
-//! long ([`DIRECT_READ_BYTES`]), and the thread comes back by itself when the owner has not read
-//! for two milliseconds. Whoever reads holds the lock on [`Receiving`].
+//! owner reads from the network itself ([`InlineReceiver`]); it calls the thread back when messages
+//! become long ([`DIRECT_READ_BYTES`]), and the thread comes back by itself when the owner has not
+//! read for two milliseconds. Whoever reads holds the lock on [`Receiving`].
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, TryLockError};
 use std::time::Duration;
 
 use crate::ChannelError;
-use crate::filling::{Filling, Payload};
-use crate::frame::{AbortReason, Fault, Header, Kind};
+use crate::buffer_filler::{BufferFiller, Payload};
 use crate::limits::DIRECT_READ_BYTES;
 use crate::link::Link;
+use crate::message::{AbortReason, MessageError, MessageHeader, MessageKind};
 use crate::names::check_name;
-use crate::pipe::{Block, Pipe, Popped};
-use crate::reader::Reader;
+use crate::pipe::{Buffer, Pipe, PopResult};
+use crate::reader::MessageReader;
 use crate::reorder::Reorder;
 use crate::timeouts::Timeouts;
 
@@ -31,7 +31,7 @@ const PARKED_MAX: Duration = Duration::from_millis(32);
 
 /// Result of one receiving step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum ReceiveOutcome {
     /// A message was taken.
     Taken,
     /// A small message was taken that the owner waited for.
@@ -44,7 +44,7 @@ enum Step {
 
 /// How the end of a session is dealt with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum CloseState {
     Open,
     /// The peer has said bye.
     Parted,
@@ -58,60 +58,60 @@ enum Phase {
 
 /// Takes the messages of one direction.
 pub(crate) struct Receiving {
-    reader: Reader,
+    reader: MessageReader,
     link: Arc<Link>,
     /// Messages received so far.
     sequence: u64,
     reorder: Reorder,
-    /// The block being filled.
-    block: Option<Block>,
+    /// The buffer being filled.
+    buffer: Option<Buffer>,
     /// The owner no longer reads; what still comes is dropped.
     discarding: bool,
-    /// Whether the owner was waiting for the last block.
+    /// Whether the owner was waiting for the last buffer.
     was_awaited: bool,
-    phase: Phase,
+    phase: CloseState,
 }
 
 impl Receiving {
-    pub(crate) fn new(reader: Reader, link: Arc<Link>, is_ordered: bool) -> Self {
+    pub(crate) fn new(reader: MessageReader, link: Arc<Link>, is_ordered: bool) -> Self {
         Receiving {
             reader,
             link,
             sequence: 0,
             reorder: Reorder::new(is_ordered),
-            block: None,
+            buffer: None,
             discarding: false,
             was_awaited: false,
-            phase: Phase::Open,
+            phase: CloseState::Open,
         }
     }
 
     /// Takes one message; `by_owner` says that the session's end is to be heeded while waiting.
-    fn step(&mut self, by_owner: bool) -> Step {
-        if matches!(self.phase, Phase::Ended | Phase::Failed | Phase::Interrupted) {
-            return Step::Done;
+    fn step(&mut self, by_owner: bool) -> ReceiveOutcome {
+        if matches!(self.phase, CloseState::Ended | CloseState::Failed | CloseState::Interrupted) {
+            return ReceiveOutcome::Done;
         }
         self.was_awaited = false;
         match self.take_message(by_owner) {
             Ok(length) => {
                 if !self.reader.has_header() {
-                    self.push_block();
+                    self.push_buffer();
                 }
                 let wire_bytes = self.reader.wire_bytes();
                 self.link.counters.wire_received.store(wire_bytes, Ordering::Relaxed);
                 match self.phase {
-                    Phase::Ended => Step::Done,
-                    _ if length > DIRECT_READ_BYTES => Step::Long,
-                    _ if self.was_awaited => Step::Quick,
-                    _ => Step::Taken,
+                    CloseState::Ended => ReceiveOutcome::Done,
+                    _ if length > DIRECT_READ_BYTES => ReceiveOutcome::Long,
+                    _ if self.was_awaited => ReceiveOutcome::Quick,
+                    _ => ReceiveOutcome::Taken,
                 }
             }
             Err(error) => {
-                self.push_block();
+                self.push_buffer();
                 let is_stopped = by_owner && self.link.has_ended();
-                self.phase = if is_stopped { Phase::Interrupted } else { Phase::Failed };
+                self.phase = if is_stopped { CloseState::Interrupted } else { CloseState::Failed };
                 self.link.fail(error);
-                Step::Done
+                ReceiveOutcome::Done
             }
         }
     }
@@ -140,36 +140,38 @@ impl Receiving {
         }
         self.sequence += 1;
         let mut payload = Payload { reader: &mut self.reader, held, taken: 0, by_owner, link };
-        if self.phase == Phase::Parted {
+        if self.phase == CloseState::Parted {
             return match header.kind {
-                Kind::KeepAlive => Ok(0),
+                MessageKind::KeepAlive => Ok(0),
                 // The peer was done and then gave up: what it sent before its bye stands.
-                Kind::Abort => Err(self.link.closed()),
-                found => Err(self.out_of_order(Kind::KeepAlive, found)),
+                MessageKind::Abort => Err(self.link.closed()),
+                found => Err(self.out_of_order(MessageKind::KeepAlive, found)),
             };
         }
         match header.kind {
-            Kind::KeepAlive => {}
-            Kind::Hello => return Err(self.out_of_order(Kind::Data, Kind::Hello)),
-            Kind::Abort => {
+            MessageKind::KeepAlive => {}
+            MessageKind::Hello => {
+                return Err(self.out_of_order(MessageKind::Data, MessageKind::Hello));
+            }
+            MessageKind::Abort => {
                 let mut content = vec![0; length];
                 payload.fill_exact(&mut content)?;
                 return Err(self.aborted(&content));
             }
-            Kind::Bye => {
-                self.phase = Phase::Parted;
-                self.push_block();
+            MessageKind::Bye => {
+                self.phase = CloseState::Parted;
+                self.push_buffer();
                 self.link.incoming.finish();
                 self.link.bye_received();
             }
-            Kind::Data => {
-                let slot = (&mut self.block, &mut self.discarding, &mut self.was_awaited);
-                let mut filling = Filling { link: &self.link, slot };
+            MessageKind::Data => {
+                let slot = (&mut self.buffer, &mut self.discarding, &mut self.was_awaited);
+                let mut filling = BufferFiller { link: &self.link, slot };
                 filling.data(&mut payload, length)?;
             }
-            Kind::Agreement => {
-                let slot = (&mut self.block, &mut self.discarding, &mut self.was_awaited);
-                let mut filling = Filling { link: &self.link, slot };
+            MessageKind::Agreement => {
+                let slot = (&mut self.buffer, &mut self.discarding, &mut self.was_awaited);
+                let mut filling = BufferFiller { link: &self.link, slot };
                 filling.agreement(&mut payload, length)?;
             }
         }
@@ -178,24 +180,24 @@ impl Receiving {
 
     /// The stream has ended: as it should only after a bye.
     fn end(&mut self) -> Result<usize, ChannelError> {
-        if self.phase != Phase::Parted {
+        if self.phase != CloseState::Parted {
             return Err(self.link.closed());
         }
-        self.phase = Phase::Ended;
+        self.phase = CloseState::Ended;
         Ok(0)
     }
 
-    fn out_of_order(&self, expected: Kind, found: Kind) -> ChannelError {
-        self.reader.misbehaved(Fault::Order { expected, found })
+    fn out_of_order(&self, expected: MessageKind, found: MessageKind) -> ChannelError {
+        self.reader.misbehaved(MessageError::Order { expected, found })
     }
 
-    fn check(&self, header: &Header) -> Result<(), ChannelError> {
+    fn check(&self, header: &MessageHeader) -> Result<(), ChannelError> {
         if header.session != self.link.session {
-            return Err(self.reader.misbehaved(Fault::Session));
+            return Err(self.reader.misbehaved(MessageError::Session));
         }
         let (expected, found) = (self.link.stream, header.stream);
         if expected != found {
-            return Err(self.reader.misbehaved(Fault::Stream { expected, found }));
+            return Err(self.reader.misbehaved(MessageError::Stream { expected, found }));
         }
         Ok(())
     }
@@ -212,33 +214,33 @@ impl Receiving {
             Ok(name) if check_name(name).is_ok() => {
                 ChannelError::PeerLost { party: name.to_owned(), reported_by: peer }
             }
-            _ => self.reader.misbehaved(Fault::Abort),
+            _ => self.reader.misbehaved(MessageError::Abort),
         }
     }
 
-    fn push_block(&mut self) {
-        let slot = (&mut self.block, &mut self.discarding, &mut self.was_awaited);
-        Filling { link: &self.link, slot }.push_block();
+    fn push_buffer(&mut self) {
+        let slot = (&mut self.buffer, &mut self.discarding, &mut self.was_awaited);
+        BufferFiller { link: &self.link, slot }.push_buffer();
     }
 
     /// Waits for the end of the session; called only by the helper thread, because it blocks.
     fn conclude(&mut self, timeouts: &Timeouts) {
         match self.phase {
-            Phase::Interrupted => self.reader.drain(),
-            Phase::Failed => {
+            CloseState::Interrupted => self.reader.drain(),
+            CloseState::Failed => {
                 if self.link.farewell().is_some() {
                     self.link.wait_for_writer(timeouts.farewell);
                 }
                 self.link.cut();
             }
-            Phase::Open | Phase::Parted | Phase::Ended => {}
+            CloseState::Open | CloseState::Parted | CloseState::Ended => {}
         }
     }
 }
 
 /// Where the thread waits while the owner reads.
 #[derive(Default)]
-struct Parking {
+struct ParkState {
     is_called: Mutex<bool>,
     called: Condvar,
     /// Whether the owner is reading right now, and how often it did.
@@ -246,7 +248,7 @@ struct Parking {
     visits: AtomicU64,
 }
 
-impl Parking {
+impl ParkState {
     fn call(&self) {
         *self.is_called.lock().expect("no code panics while it holds this lock") = true;
         self.called.notify_one();
@@ -276,18 +278,18 @@ impl Parking {
 
 /// The owner's way to the network, past the thread.
 #[derive(Clone)]
-pub(crate) struct Direct {
+pub(crate) struct InlineReceiver {
     receiving: Arc<Mutex<Receiving>>,
-    parking: Arc<Parking>,
+    parking: Arc<ParkState>,
 }
 
-impl Direct {
+impl InlineReceiver {
     pub(crate) fn new(receiving: Receiving) -> Self {
-        Direct { receiving: Arc::new(Mutex::new(receiving)), parking: Arc::default() }
+        InlineReceiver { receiving: Arc::new(Mutex::new(receiving)), parking: Arc::default() }
     }
 
-    /// Waits for a filled block or the end; reads from the network while the thread does not.
-    pub(crate) fn pop(&self, pipe: &Pipe) -> Popped {
+    /// Waits for a filled buffer or the end; reads from the network while the thread does not.
+    pub(crate) fn pop(&self, pipe: &Pipe) -> PopResult {
         if let Some(popped) = pipe.try_pop() {
             return popped;
         }
@@ -302,7 +304,7 @@ impl Direct {
             if let Some(popped) = pipe.try_pop() {
                 break popped;
             }
-            is_over |= matches!(receiving.step(true), Step::Long | Step::Done);
+            is_over |= matches!(receiving.step(true), ReceiveOutcome::Long | ReceiveOutcome::Done);
         };
         drop(receiving);
         self.parking.visits.fetch_add(1, Ordering::Relaxed);
@@ -325,11 +327,11 @@ impl Direct {
             let mut receiving = self.receiving.lock().expect(HELD);
             let step = loop {
                 match receiving.step(false) {
-                    Step::Taken | Step::Long => {}
+                    ReceiveOutcome::Taken | ReceiveOutcome::Long => {}
                     step => break step,
                 }
             };
-            if step == Step::Done {
+            if step == ReceiveOutcome::Done {
                 receiving.conclude(timeouts);
                 break;
             }

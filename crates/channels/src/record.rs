@@ -20,9 +20,9 @@ use rustls::crypto::cipher::{
 };
 use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion, Tls13CipherSuite};
 
-use crate::frame::Fault;
-use crate::limits::{BLOCK_BYTES, TLS_PLAIN_BYTES_MAX, TLS_READ_BYTES, TLS_RECORD_BYTES_MAX};
-use crate::transport::{Sink, Source, TransportError, write_all_parts};
+use crate::limits::{BUFFER_BYTES, TLS_PLAIN_BYTES_MAX, TLS_READ_BYTES, TLS_RECORD_BYTES_MAX};
+use crate::message::MessageError;
+use crate::transport::{ReadHalf, TransportError, WriteHalf, write_all_parts};
 
 /// Records sent under one key before it is replaced: half of the 2^24 that rustls allows for
 /// AES-GCM, i.e. 128 GiB of full records (RFC 8446, section 5.5 allows 2^24.5).
@@ -31,8 +31,8 @@ const RECORDS_PER_KEY: u64 = 1 << 23;
 /// Bytes before the body of a record: type, legacy version, length.
 const RECORD_HEADER_BYTES: usize = 5;
 
-/// Records of one message: a full block with its header, and one for rounding up.
-const RECORDS_PER_MESSAGE: usize = BLOCK_BYTES / TLS_PLAIN_BYTES_MAX + 1;
+/// Records of one message: a full buffer with its header, and one for rounding up.
+const RECORDS_PER_MESSAGE: usize = BUFFER_BYTES / TLS_PLAIN_BYTES_MAX + 1;
 
 const CLOSE_NOTIFY: u8 = 0;
 const KEY_UPDATE: u8 = 24;
@@ -42,7 +42,7 @@ pub(crate) type NextKey =
     Box<dyn FnMut() -> Result<ConnectionTrafficSecrets, rustls::Error> + Send>;
 
 fn tls_fault(detail: impl ToString) -> TransportError {
-    TransportError::Fault(Fault::Tls { detail: detail.to_string() })
+    TransportError::Fault(MessageError::Tls { detail: detail.to_string() })
 }
 
 fn encrypter(
@@ -72,7 +72,7 @@ fn decrypter(
 }
 
 /// The sending half of a TLS connection.
-pub(crate) struct TlsSink {
+pub(crate) struct TlsWriteHalf {
     stream: TcpStream,
     suite: &'static Tls13CipherSuite,
     encrypter: Box<dyn MessageEncrypter>,
@@ -84,14 +84,14 @@ pub(crate) struct TlsSink {
     wire_bytes: u64,
 }
 
-impl TlsSink {
+impl TlsWriteHalf {
     pub(crate) fn new(
         stream: TcpStream,
         suite: &'static Tls13CipherSuite,
         (sequence, secrets): (u64, ConnectionTrafficSecrets),
         next_key: NextKey,
     ) -> Result<Self, TransportError> {
-        Ok(TlsSink {
+        Ok(TlsWriteHalf {
             stream,
             suite,
             encrypter: encrypter(suite, secrets)?,
@@ -151,7 +151,7 @@ impl TlsSink {
     }
 }
 
-impl Sink for TlsSink {
+impl WriteHalf for TlsWriteHalf {
     fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
         let first = payload.len().min(TLS_PLAIN_BYTES_MAX - header.len());
         let (with_header, rest) = payload.split_at(first);
@@ -175,7 +175,7 @@ impl Sink for TlsSink {
 }
 
 /// The receiving half of a TLS connection.
-pub(crate) struct TlsSource {
+pub(crate) struct TlsReadHalf {
     stream: TcpStream,
     suite: &'static Tls13CipherSuite,
     decrypter: Box<dyn MessageDecrypter>,
@@ -189,14 +189,14 @@ pub(crate) struct TlsSource {
     wire_bytes: u64,
 }
 
-impl TlsSource {
+impl TlsReadHalf {
     pub(crate) fn new(
         stream: TcpStream,
         suite: &'static Tls13CipherSuite,
         (sequence, secrets): (u64, ConnectionTrafficSecrets),
         next_key: NextKey,
     ) -> Result<Self, TransportError> {
-        Ok(TlsSource {
+        Ok(TlsReadHalf {
             stream,
             suite,
             decrypter: decrypter(suite, secrets)?,
@@ -286,7 +286,7 @@ impl TlsSource {
     }
 }
 
-impl Source for TlsSource {
+impl ReadHalf for TlsReadHalf {
     fn read(&mut self, wanted: &mut [u8], ahead: &mut [u8]) -> Result<usize, TransportError> {
         let (mut in_wanted, mut in_ahead) = (0, 0);
         loop {

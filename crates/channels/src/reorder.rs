@@ -10,13 +10,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::frame::{Fault, Header};
 use crate::limits::{REORDER_BYTES_MAX, REORDER_MESSAGES};
+use crate::message::{MessageError, MessageHeader};
 
 /// Messages that came before their position in the sequence.
 pub(crate) struct Reorder {
     is_ordered: bool,
-    held: BTreeMap<u64, (Header, Vec<u8>)>,
+    held: BTreeMap<u64, (MessageHeader, Vec<u8>)>,
     held_bytes: usize,
 }
 
@@ -26,7 +26,11 @@ impl Reorder {
     }
 
     /// Whether this message must wait for others; a fault if it is old or too early.
-    pub(crate) fn must_wait(&self, header: &Header, expected: u64) -> Result<bool, Fault> {
+    pub(crate) fn must_wait(
+        &self,
+        header: &MessageHeader,
+        expected: u64,
+    ) -> Result<bool, MessageError> {
         let found = header.sequence;
         if found == expected {
             return Ok(false);
@@ -35,17 +39,17 @@ impl Reorder {
             && found.checked_sub(expected).is_some_and(|ahead| ahead < REORDER_MESSAGES)
             && self.held_bytes + header.length as usize <= REORDER_BYTES_MAX
             && !self.held.contains_key(&found);
-        if is_admitted { Ok(true) } else { Err(Fault::Sequence { expected, found }) }
+        if is_admitted { Ok(true) } else { Err(MessageError::Sequence { expected, found }) }
     }
 
     /// Keeps a message that must wait.
-    pub(crate) fn hold(&mut self, header: Header, payload: Vec<u8>) {
+    pub(crate) fn hold(&mut self, header: MessageHeader, payload: Vec<u8>) {
         self.held_bytes += payload.len();
         self.held.insert(header.sequence, (header, payload));
     }
 
     /// The message whose turn it is, if it is here.
-    pub(crate) fn take(&mut self, expected: u64) -> Option<(Header, Vec<u8>)> {
+    pub(crate) fn take(&mut self, expected: u64) -> Option<(MessageHeader, Vec<u8>)> {
         let taken = self.held.remove(&expected)?;
         self.held_bytes -= taken.1.len();
         Some(taken)
@@ -55,16 +59,16 @@ impl Reorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Kind;
+    use crate::message::MessageKind;
 
-    fn header(sequence: u64, length: u32) -> Header {
-        Header { kind: Kind::Data, length, session: 1, stream: 0, sequence }
+    fn header(sequence: u64, length: u32) -> MessageHeader {
+        MessageHeader { kind: MessageKind::Data, length, session: 1, stream: 0, sequence }
     }
 
     #[test]
     fn the_window_has_both_its_bounds() {
         let mut window = Reorder::new(false);
-        let fault = |found| Err(Fault::Sequence { expected: 5, found });
+        let fault = |found| Err(MessageError::Sequence { expected: 5, found });
         assert_eq!(window.must_wait(&header(5, 9), 5), Ok(false));
         assert_eq!(window.must_wait(&header(4, 9), 5), fault(4));
         assert_eq!(window.must_wait(&header(5 + REORDER_MESSAGES, 9), 5), fault(69));
@@ -85,7 +89,7 @@ mod tests {
     #[test]
     fn where_the_order_is_kept_nothing_waits() {
         let window = Reorder::new(true);
-        let fault = Err(Fault::Sequence { expected: 5, found: 6 });
+        let fault = Err(MessageError::Sequence { expected: 5, found: 6 });
         assert_eq!(window.must_wait(&header(6, 1), 5), fault);
     }
 }

@@ -9,8 +9,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::frame::{HEADER_BYTES, Kind};
-use crate::limits::BLOCK_BYTES;
+use crate::limits::BUFFER_BYTES;
+use crate::message::{HEADER_BYTES, MessageKind};
 
 /// The longest piece of data that is held back as one.
 const PIECE_BYTES: usize = 16 * 1024;
@@ -108,7 +108,7 @@ impl NetworkModel {
     /// Memory that a channel over this network needs in addition.
     pub fn memory_bytes(&self) -> usize {
         let wire = self.bytes_on_the_wire().unwrap_or(LINE_BYTES_MAX).min(LINE_BYTES_MAX);
-        usize::try_from(wire).expect("bounded by LINE_BYTES_MAX") + 2 * BLOCK_BYTES
+        usize::try_from(wire).expect("bounded by LINE_BYTES_MAX") + 2 * BUFFER_BYTES
     }
 }
 
@@ -164,7 +164,7 @@ fn parse_bandwidth(text: &str) -> Result<u64, NetworkModelError> {
 /// Messages on the simulated wire.
 pub(crate) struct DelayLine {
     model: NetworkModel,
-    waiting: VecDeque<(Instant, Kind, Vec<u8>)>,
+    waiting: VecDeque<(Instant, MessageKind, Vec<u8>)>,
     waiting_bytes: usize,
     bytes_max: usize,
     /// When the last message will have left the sender.
@@ -174,7 +174,7 @@ pub(crate) struct DelayLine {
 impl DelayLine {
     pub(crate) fn new(model: NetworkModel) -> Self {
         DelayLine {
-            bytes_max: model.memory_bytes() - BLOCK_BYTES,
+            bytes_max: model.memory_bytes() - BUFFER_BYTES,
             model,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -182,14 +182,14 @@ impl DelayLine {
         }
     }
 
-    /// Whether another block may enter the line.
+    /// Whether another buffer may enter the line.
     pub(crate) fn has_room(&self) -> bool {
         self.waiting_bytes < self.bytes_max
     }
 
     /// Puts a message on the line, in pieces.
-    pub(crate) fn accept(&mut self, kind: Kind, content: &[u8], now: Instant) {
-        if kind != Kind::Data {
+    pub(crate) fn accept(&mut self, kind: MessageKind, content: &[u8], now: Instant) {
+        if kind != MessageKind::Data {
             return self.accept_piece(kind, content, now);
         }
         for piece in content.chunks(PIECE_BYTES) {
@@ -197,7 +197,7 @@ impl DelayLine {
         }
     }
 
-    fn accept_piece(&mut self, kind: Kind, content: &[u8], now: Instant) {
+    fn accept_piece(&mut self, kind: MessageKind, content: &[u8], now: Instant) {
         let bits = 8 * (HEADER_BYTES + content.len()) as u64;
         let on_the_line = match self.model.bandwidth_bits_per_second {
             // At most 8 * 64 Ki bits times 10^9 is below 2^50: no overflow.
@@ -215,7 +215,7 @@ impl DelayLine {
     }
 
     /// The next message that has arrived by `now`.
-    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(Kind, Vec<u8>)> {
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<(MessageKind, Vec<u8>)> {
         if self.next_release()? > now {
             return None;
         }

@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use crate::ChannelError;
 use crate::cluster::PartyConfig;
-use crate::dialling::{Dialled, Made, dial_at_once};
+use crate::dialling::{ConnectResult, DialTarget, dial_at_once};
 use crate::fingerprint::Fingerprint;
-use crate::frame::HEADER_BYTES;
-use crate::gathering::{Attempt, Gathering};
-use crate::greeting::{Connection, greet, key_refused};
+use crate::handshake::{Connection, greet, key_refused};
 use crate::identity::Identity;
 use crate::limits::THREAD_STACK_BYTES;
-use crate::manner::{Manner, first, met};
-use crate::mesh::Security;
+use crate::mesh::ConnectionSecurity;
+use crate::mesh_setup::{AttemptFailure, MeshSetup};
+use crate::message::HEADER_BYTES;
 use crate::record::is_key_refusal;
-use crate::tls::{self, Side, TlsFailure};
+use crate::tls::{self, TlsFailure, TlsRole};
 use crate::transport::{READ_PAUSE, TransportError, halves};
+use crate::transport_kind::{TransportKind, first, met};
 
 /// How long a host name may be unknown before that is reported: name servers answer within a few
 /// seconds, and a mistyped name should not take a minute to be found.
@@ -43,7 +43,7 @@ const DIAL_TIME_MAX: Duration = Duration::from_secs(3);
 ///
 /// Where there is more than one address, the first that the system can bind is taken: the first
 /// one here means IPv6 and IPv4, but a system without IPv6 refuses it.
-pub(crate) fn listen_addresses(me: &PartyConfig, security: &Security) -> Vec<SocketAddr> {
+pub(crate) fn listen_addresses(me: &PartyConfig, security: &ConnectionSecurity) -> Vec<SocketAddr> {
     if let Some(bind) = me.bind {
         return vec![bind];
     }
@@ -54,8 +54,8 @@ pub(crate) fn listen_addresses(me: &PartyConfig, security: &Security) -> Vec<Soc
     let loopback = resolved.find(|address| address.ip().is_loopback());
     match (loopback, security) {
         (Some(address), _) => vec![address],
-        (None, Security::Plain(_)) => vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))],
-        (None, Security::Tls { .. }) => vec![
+        (None, ConnectionSecurity::Plain(_)) => vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))],
+        (None, ConnectionSecurity::Tls { .. }) => vec![
             SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
             SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
         ],
@@ -64,12 +64,12 @@ pub(crate) fn listen_addresses(me: &PartyConfig, security: &Security) -> Vec<Soc
 
 /// Binds the first of the addresses of this party that the system has.
 pub(crate) fn bind<T>(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     bind: impl Fn(SocketAddr) -> io::Result<T>,
 ) -> Result<T, ChannelError> {
-    let me = &gathering.settings.cluster.parties()[gathering.me];
+    let me = &setup.settings.cluster.parties()[setup.me];
     let mut last = None;
-    for address in listen_addresses(me, gathering.settings.security) {
+    for address in listen_addresses(me, setup.settings.security) {
         match bind(address) {
             Ok(bound) => return Ok(bound),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -85,12 +85,12 @@ pub(crate) fn bind<T>(
 
 /// Listens at the port of this party, unless nobody dials it: it is the last, or a client.
 pub(crate) fn listen(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
 ) -> Result<Option<(TcpListener, SocketAddr)>, ChannelError> {
-    if gathering.diallers().next().is_none() {
+    if setup.diallers().next().is_none() {
         return Ok(None);
     }
-    bind(gathering, |address| {
+    bind(setup, |address| {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -101,34 +101,34 @@ pub(crate) fn listen(
 
 /// Takes connections until none are wanted.
 pub(crate) fn accept_all<'scope, 'env>(
-    gathering: &'scope Gathering<'env>,
+    setup: &'scope MeshSetup<'env>,
     listener: &TcpListener,
     scope: &'scope Scope<'scope, '_>,
 ) {
-    while !gathering.is_over() {
-        if gathering.attempt_count() >= ATTEMPTS_MAX {
+    while !setup.is_over() {
+        if setup.attempt_count() >= ATTEMPTS_MAX {
             thread::sleep(ACCEPT_PAUSE);
             continue;
         }
         match listener.accept() {
             Ok((stream, _)) => {
-                let Some(number) = gathering.begin_attempt(&stream) else { continue };
-                let serve = move || match attempt(gathering, &stream, number, None) {
-                    Ok((party, channel)) => gathering.put(party, channel),
-                    Err(failed) => gathering.settle(None, failed),
+                let Some(number) = setup.begin_attempt(&stream) else { continue };
+                let serve = move || match attempt(setup, &stream, number, None) {
+                    Ok((party, channel)) => setup.put(party, channel),
+                    Err(failed) => setup.settle(None, failed),
                 };
                 let thread = thread::Builder::new().stack_size(THREAD_STACK_BYTES);
                 if let Err(error) = thread.spawn_scoped(scope, serve) {
-                    gathering.end_attempt(number);
-                    gathering.note(None, error.to_string());
+                    setup.end_attempt(number);
+                    setup.note(None, error.to_string());
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                gathering.wait_for_guest(listener, ACCEPT_PAUSE);
+                setup.wait_for_guest(listener, ACCEPT_PAUSE);
             }
             // A connection that was gone before it was taken, or too many open files: both pass.
             Err(error) => {
-                gathering.note(None, error.to_string());
+                setup.note(None, error.to_string());
                 thread::sleep(ACCEPT_PAUSE);
             }
         }
@@ -136,21 +136,21 @@ pub(crate) fn accept_all<'scope, 'env>(
 }
 
 /// Dials one party until all its streams are there, and again when one is lost.
-pub(crate) fn dial_all(gathering: &Gathering<'_>, party: usize) {
+pub(crate) fn dial_all(setup: &MeshSetup<'_>, party: usize) {
     let [first, longest] = DIAL_PAUSES;
     let mut pause = first;
-    while !gathering.is_over() {
-        let missing = gathering.missing_streams(party);
+    while !setup.is_over() {
+        let missing = setup.missing_streams(party);
         if missing.is_empty() {
-            gathering.wait(longest);
+            setup.wait(longest);
             continue;
         }
-        let made = match addresses(gathering, party) {
+        let made = match addresses(setup, party) {
             Ok(found) => {
-                dial_at_once(gathering, party, &missing, |dialled| dial(gathering, dialled, &found))
+                dial_at_once(setup, party, &missing, |dialled| dial(setup, dialled, &found))
             }
             Err(failed) => {
-                gathering.settle(Some(party), failed);
+                setup.settle(Some(party), failed);
                 0
             }
         };
@@ -158,55 +158,55 @@ pub(crate) fn dial_all(gathering: &Gathering<'_>, party: usize) {
             pause = first;
         }
         if made < missing.len() {
-            gathering.rest(pause);
+            setup.rest(pause);
             pause = (pause * 3 / 2).min(longest);
         }
     }
 }
 
-fn dial(gathering: &Gathering<'_>, dialled: Dialled, addresses: &[SocketAddr]) -> Made {
-    let stream = reach(gathering, dialled.party, addresses)?;
-    let Some(number) = gathering.begin_attempt(&stream) else {
-        return Err(Attempt::Again("time is up".to_owned()));
+fn dial(setup: &MeshSetup<'_>, dialled: DialTarget, addresses: &[SocketAddr]) -> ConnectResult {
+    let stream = reach(setup, dialled.party, addresses)?;
+    let Some(number) = setup.begin_attempt(&stream) else {
+        return Err(AttemptFailure::Again("time is up".to_owned()));
     };
-    attempt(gathering, &stream, number, Some(dialled))
+    attempt(setup, &stream, number, Some(dialled))
 }
 
 /// The addresses of a party, as its name is known now.
 pub(crate) fn addresses(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     party: usize,
-) -> Result<Vec<SocketAddr>, Attempt> {
-    let config = &gathering.settings.cluster.parties()[party];
+) -> Result<Vec<SocketAddr>, AttemptFailure> {
+    let config = &setup.settings.cluster.parties()[party];
     let address = config.address.as_ref().expect("checked before anybody is dialled");
     let host = address.host.as_str();
-    let patience = UNKNOWN_HOST_PATIENCE.min(gathering.settings.timeouts.connect / 2);
+    let patience = UNKNOWN_HOST_PATIENCE.min(setup.settings.timeouts.connect / 2);
     match (host, address.port).to_socket_addrs() {
         Ok(addresses) => Ok(addresses.collect()),
-        Err(error) if gathering.started.elapsed() < patience => {
-            Err(Attempt::Again(error.to_string()))
+        Err(error) if setup.started.elapsed() < patience => {
+            Err(AttemptFailure::Again(error.to_string()))
         }
         Err(error) => {
             let (party, host, detail) = (config.name.clone(), host.to_owned(), error.to_string());
-            Err(Attempt::Settled(ChannelError::UnknownHost { party, host, detail }))
+            Err(AttemptFailure::Settled(ChannelError::UnknownHost { party, host, detail }))
         }
     }
 }
 
 /// Tries each address of the party once.
 fn reach(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     party: usize,
     addresses: &[SocketAddr],
-) -> Result<TcpStream, Attempt> {
+) -> Result<TcpStream, AttemptFailure> {
     let mut last = "the host has no address".to_owned();
     for address in addresses {
-        let plain = matches!(gathering.settings.security, Security::Plain(_));
+        let plain = matches!(setup.settings.security, ConnectionSecurity::Plain(_));
         if plain && !address.ip().is_loopback() {
-            let (party, address) = (gathering.name(party).to_owned(), address.to_string());
-            return Err(Attempt::Settled(ChannelError::PlainNotLoopback { party, address }));
+            let (party, address) = (setup.name(party).to_owned(), address.to_string());
+            return Err(AttemptFailure::Settled(ChannelError::PlainNotLoopback { party, address }));
         }
-        let left = gathering.settings.timeouts.connect.saturating_sub(gathering.started.elapsed());
+        let left = setup.settings.timeouts.connect.saturating_sub(setup.started.elapsed());
         let patience = left.clamp(Duration::from_millis(1), DIAL_TIME_MAX);
         match TcpStream::connect_timeout(address, patience) {
             // Dialling a free port of this machine can by chance meet itself half-way.
@@ -217,33 +217,37 @@ fn reach(
             Err(error) => last = error.to_string(),
         }
     }
-    Err(Attempt::Again(last))
+    Err(AttemptFailure::Again(last))
 }
 
 /// Turns a TCP connection into a session, or says why not.
 fn attempt(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     stream: &TcpStream,
     number: u64,
-    dialled: Option<Dialled>,
-) -> Made {
-    let made = session(gathering, stream, dialled);
+    dialled: Option<DialTarget>,
+) -> ConnectResult {
+    let made = session(setup, stream, dialled);
     if made.is_err() {
-        hang_up(stream, gathering.settings.timeouts.farewell);
+        hang_up(stream, setup.settings.timeouts.farewell);
     }
     // No attempt any longer, so that the end of all attempts does not end it.
-    gathering.end_attempt(number);
+    setup.end_attempt(number);
     made
 }
 
-fn session(gathering: &Gathering<'_>, stream: &TcpStream, dialled: Option<Dialled>) -> Made {
-    let io_failed = |error: io::Error| Attempt::Again(error.to_string());
-    let settings = gathering.settings;
+fn session(
+    setup: &MeshSetup<'_>,
+    stream: &TcpStream,
+    dialled: Option<DialTarget>,
+) -> ConnectResult {
+    let io_failed = |error: io::Error| AttemptFailure::Again(error.to_string());
+    let settings = setup.settings;
     stream.set_nonblocking(false).map_err(io_failed)?;
     stream.set_nodelay(true).map_err(io_failed)?;
     let patience = Some(settings.timeouts.handshake);
     stream.set_write_timeout(patience).map_err(io_failed)?;
-    let ours = Manner::of(settings);
+    let ours = TransportKind::of(settings);
     // One for all that a stranger can take part in.
     let deadline = Instant::now() + settings.timeouts.handshake;
     if dialled.is_none()
@@ -251,46 +255,46 @@ fn session(gathering: &Gathering<'_>, stream: &TcpStream, dialled: Option<Dialle
             first(stream, deadline).map_err(io_failed)?.filter(|theirs| *theirs != ours)
     {
         ours.tell(stream);
-        return Err(met(gathering, None, theirs));
+        return Err(met(setup, None, theirs));
     }
-    let connection = secure(gathering, stream, deadline, dialled)?;
+    let connection = secure(setup, stream, deadline, dialled)?;
     stream.set_read_timeout(Some(READ_PAUSE)).map_err(io_failed)?;
-    let made = greet(gathering, connection, dialled)?;
+    let made = greet(setup, connection, dialled)?;
     stream.set_write_timeout(None).map_err(io_failed)?;
     Ok(made)
 }
 
 fn secure(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     stream: &TcpStream,
     deadline: Instant,
-    dialled: Option<Dialled>,
-) -> Result<Connection, Attempt> {
-    let io_failed = |error: io::Error| Attempt::Again(error.to_string());
+    dialled: Option<DialTarget>,
+) -> Result<Connection, AttemptFailure> {
+    let io_failed = |error: io::Error| AttemptFailure::Again(error.to_string());
     let cut = Box::new(stream.try_clone().map_err(io_failed)?);
-    let identity = match gathering.settings.security {
-        Security::Plain(_) => {
+    let identity = match setup.settings.security {
+        ConnectionSecurity::Plain(_) => {
             let (source, sink) = halves(stream).map_err(io_failed)?;
             let (source, sink) = (Box::new(source), Box::new(sink));
             return Ok(Connection { source, sink, cut, presented: None });
         }
-        Security::Tls { identity, .. } => identity,
+        ConnectionSecurity::Tls { identity, .. } => identity,
     };
     let (side, trusted) = match dialled {
-        Some(Dialled { party, .. }) => (Side::Dialler, vec![party]),
-        None => (Side::Listener, gathering.diallers().collect()),
+        Some(DialTarget { party, .. }) => (TlsRole::Dialler, vec![party]),
+        None => (TlsRole::Listener, setup.diallers().collect()),
     };
     let trusted: Vec<Fingerprint> =
-        trusted.into_iter().filter_map(|party| gathering.trusted(party)).collect();
+        trusted.into_iter().filter_map(|party| setup.trusted(party)).collect();
     let (source, sink, presented) = tls::handshake(stream, deadline, side, identity, &trusted)
         .map_err(|failure| match (failure, dialled) {
             // What is no TLS was left unread.
-            (TlsFailure::Transport(TransportError::Fault(_)), Some(Dialled { party, .. }))
+            (TlsFailure::Transport(TransportError::Fault(_)), Some(DialTarget { party, .. }))
                 if let Ok(Some(theirs)) = first(stream, deadline) =>
             {
-                met(gathering, Some(party), theirs)
+                met(setup, Some(party), theirs)
             }
-            (failure, _) => tls_failed(gathering, identity, dialled, failure),
+            (failure, _) => tls_failed(setup, identity, dialled, failure),
         })?;
     let (source, sink) = (Box::new(source), Box::new(sink));
     Ok(Connection { source, sink, cut, presented: Some(presented) })
@@ -298,56 +302,59 @@ fn secure(
 
 /// Result of a connection that failed TLS: final if this party dialled, because it chose the peer.
 /// Otherwise the peer is turned away and this party continues to wait.
-pub(crate) fn refused(dialled: Option<usize>, error: ChannelError) -> Attempt {
+pub(crate) fn refused(dialled: Option<usize>, error: ChannelError) -> AttemptFailure {
     match dialled {
-        Some(_) => Attempt::Settled(error),
-        None => Attempt::TurnedAway(error),
+        Some(_) => AttemptFailure::Settled(error),
+        None => AttemptFailure::TurnedAway(error),
     }
 }
 
 /// Somebody presented a key that is not trusted.
 pub(crate) fn wrong_key(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     dialled: Option<usize>,
     presented: Fingerprint,
 ) -> ChannelError {
-    let mut diallers = gathering.diallers();
+    let mut diallers = setup.diallers();
     let only = diallers.next().filter(|_| diallers.next().is_none());
     let Some(party) = dialled.or(only) else {
-        return ChannelError::Stranger { presented, missing: gathering.awaited() };
+        return ChannelError::Stranger { presented, missing: setup.awaited() };
     };
-    let name = gathering.name(party).to_owned();
-    match gathering.trusted(party) {
+    let name = setup.name(party).to_owned();
+    match setup.trusted(party) {
         Some(trusted) => ChannelError::WrongKey { party: name, presented, trusted },
         None => ChannelError::NotTrusted { party: name, presented },
     }
 }
 
 fn tls_failed(
-    gathering: &Gathering<'_>,
+    setup: &MeshSetup<'_>,
     identity: &Identity,
-    dialled: Option<Dialled>,
+    dialled: Option<DialTarget>,
     failure: TlsFailure,
-) -> Attempt {
+) -> AttemptFailure {
     let party = dialled.map(|dialled| dialled.party);
     match failure {
-        TlsFailure::Key(presented) => refused(party, wrong_key(gathering, party, presented)),
+        TlsFailure::Key(presented) => refused(party, wrong_key(setup, party, presented)),
         TlsFailure::Transport(TransportError::Alert(code)) if is_key_refusal(code) => {
-            let name =
-                party.map_or_else(|| gathering.awaited(), |at| gathering.name(at).to_owned());
+            let name = party.map_or_else(|| setup.awaited(), |at| setup.name(at).to_owned());
             refused(party, key_refused(name, identity))
         }
         TlsFailure::Transport(TransportError::Alert(code)) => {
-            Attempt::Again(format!("TLS alert {code}"))
+            AttemptFailure::Again(format!("TLS alert {code}"))
         }
         TlsFailure::Transport(TransportError::Fault(fault)) => {
-            Attempt::Again(format!("it sent {fault}"))
+            AttemptFailure::Again(format!("it sent {fault}"))
         }
-        TlsFailure::Transport(TransportError::Io(error)) => Attempt::Again(match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "no answer in time".to_owned(),
-            io::ErrorKind::UnexpectedEof => "it was closed at once".to_owned(),
-            _ => error.to_string(),
-        }),
+        TlsFailure::Transport(TransportError::Io(error)) => {
+            AttemptFailure::Again(match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                    "no answer in time".to_owned()
+                }
+                io::ErrorKind::UnexpectedEof => "it was closed at once".to_owned(),
+                _ => error.to_string(),
+            })
+        }
     }
 }
 

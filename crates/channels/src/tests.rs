@@ -17,17 +17,17 @@ use crate::*;
 
 /// How parties are connected in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum TestTransport {
     Tcp,
     Tls,
     Quic,
 }
 
-impl Over {
-    const ALL: [Over; 3] = [Over::Tcp, Over::Tls, Over::Quic];
+impl TestTransport {
+    const ALL: [TestTransport; 3] = [TestTransport::Tcp, TestTransport::Tls, TestTransport::Quic];
 
     pub(crate) fn transport(self) -> Transport {
-        if self == Over::Quic { Transport::Quic } else { Transport::Tcp }
+        if self == TestTransport::Quic { Transport::Quic } else { Transport::Tcp }
     }
 }
 
@@ -66,12 +66,14 @@ fn port_of(party: &PartyConfig) -> u16 {
 }
 
 /// The two sides' security, each trusting the other.
-pub(crate) fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
+pub(crate) fn securities(over: TestTransport, cluster: &ClusterConfig) -> [ConnectionSecurity; 2] {
     match over {
-        Over::Tcp => [0, 1].map(|_| {
-            Security::Plain(PlainLoopback::new(cluster).expect("the cluster is on loopback"))
+        TestTransport::Tcp => [0, 1].map(|_| {
+            ConnectionSecurity::Plain(
+                PlainLoopback::new(cluster).expect("the cluster is on loopback"),
+            )
         }),
-        Over::Tls | Over::Quic => {
+        TestTransport::Tls | TestTransport::Quic => {
             let [a, b] = ["site_a", "site_b"]
                 .map(|name| Identity::ephemeral(name).expect("the system has randomness"));
             let (print_a, print_b) = (a.fingerprint(), b.fingerprint());
@@ -80,18 +82,18 @@ pub(crate) fn securities(over: Over, cluster: &ClusterConfig) -> [Security; 2] {
     }
 }
 
-fn tls(identity: Identity, peer: &str, fingerprint: Option<Fingerprint>) -> Security {
+fn tls(identity: Identity, peer: &str, fingerprint: Option<Fingerprint>) -> ConnectionSecurity {
     let mut trusted = TrustStore::in_memory();
     if let Some(fingerprint) = fingerprint {
         trusted.trust(peer, fingerprint).expect("nothing else is trusted");
     }
-    Security::Tls { identity, trusted }
+    ConnectionSecurity::Tls { identity, trusted }
 }
 
 pub(crate) fn settings<'a>(
     cluster: &'a ClusterConfig,
     me: &'a str,
-    security: &'a Security,
+    security: &'a ConnectionSecurity,
 ) -> MeshSettings<'a> {
     MeshSettings {
         cluster,
@@ -117,7 +119,7 @@ fn connect(settings: &MeshSettings<'_>) -> Connecting {
 /// Connects both parties with their own securities; `change` may alter the settings of each.
 fn connect_both_with(
     cluster: &ClusterConfig,
-    [security_a, security_b]: &[Security; 2],
+    [security_a, security_b]: &[ConnectionSecurity; 2],
     change: impl Fn(&mut MeshSettings<'_>) + Sync,
 ) -> (Connecting, Connecting) {
     thread::scope(|scope| {
@@ -136,7 +138,7 @@ fn connect_both_with(
 
 /// A connected pair.
 fn pair_with(
-    over: Over,
+    over: TestTransport,
     change: impl Fn(&mut MeshSettings<'_>) + Sync,
 ) -> (FramedChannel, FramedChannel) {
     let cluster = local_cluster().with_transport(over.transport());
@@ -144,7 +146,7 @@ fn pair_with(
     (a.expect("site_a connects"), b.expect("site_b connects"))
 }
 
-fn pair(over: Over) -> (FramedChannel, FramedChannel) {
+fn pair(over: TestTransport) -> (FramedChannel, FramedChannel) {
     pair_with(over, |_| ())
 }
 

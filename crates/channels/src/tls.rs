@@ -25,10 +25,10 @@ use rustls::{
 use subtle::ConstantTimeEq;
 
 use crate::fingerprint::Fingerprint;
-use crate::frame::Fault;
 use crate::identity::{Identity, certificate_fingerprint};
 use crate::limits::TLS_RECORD_BYTES_MAX;
-use crate::record::{NextKey, TlsSink, TlsSource};
+use crate::message::MessageError;
+use crate::record::{NextKey, TlsReadHalf, TlsWriteHalf};
 use crate::transport::TransportError;
 
 /// Records that a handshake may take: a TLS 1.3 handshake has fewer than ten.
@@ -36,7 +36,7 @@ const HANDSHAKE_RECORDS_MAX: usize = 64;
 
 /// Which end of the connection this party is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum TlsRole {
     /// The party that was dialled.
     Listener,
     /// The party that dialled.
@@ -67,7 +67,7 @@ impl From<Error> for TlsFailure {
     fn from(error: Error) -> Self {
         TlsFailure::Transport(match error {
             Error::AlertReceived(alert) => TransportError::Alert(alert.into()),
-            other => TransportError::Fault(Fault::Tls { detail: other.to_string() }),
+            other => TransportError::Fault(MessageError::Tls { detail: other.to_string() }),
         })
     }
 }
@@ -214,16 +214,16 @@ impl ClientCertVerifier for PinVerifier {
 pub(crate) fn handshake(
     stream: &TcpStream,
     deadline: Instant,
-    side: Side,
+    side: TlsRole,
     identity: &Identity,
     trusted: &[Fingerprint],
-) -> Result<(TlsSource, TlsSink, Fingerprint), TlsFailure> {
+) -> Result<(TlsReadHalf, TlsWriteHalf, Fingerprint), TlsFailure> {
     let provider = Arc::new(provider());
     let verifier = PinVerifier::new(trusted, &provider);
     let versions = [&rustls::version::TLS13];
     let chain = vec![identity.certificate()];
     match side {
-        Side::Listener => {
+        TlsRole::Listener => {
             let mut config = ServerConfig::builder_with_provider(provider)
                 .with_protocol_versions(&versions)?
                 .with_client_cert_verifier(verifier.clone())
@@ -232,12 +232,12 @@ pub(crate) fn handshake(
             config.enable_secret_extraction = true;
             let mut connection = UnbufferedServerConnection::new(Arc::new(config))?;
             drive(stream, deadline, &verifier, |bytes| {
-                Step::of(connection.process_tls_records(bytes))
+                HandshakeStep::of(connection.process_tls_records(bytes))
             })?;
             let (secrets, keys) = connection.dangerous_into_kernel_connection()?;
             halves(stream, secrets, keys, &verifier)
         }
-        Side::Dialler => {
+        TlsRole::Dialler => {
             let mut config = ClientConfig::builder_with_provider(provider)
                 .with_protocol_versions(&versions)?
                 .dangerous()
@@ -249,7 +249,7 @@ pub(crate) fn handshake(
             let name = ServerName::try_from("phineus").expect("this is a valid name");
             let mut connection = UnbufferedClientConnection::new(Arc::new(config), name)?;
             drive(stream, deadline, &verifier, |bytes| {
-                Step::of(connection.process_tls_records(bytes))
+                HandshakeStep::of(connection.process_tls_records(bytes))
             })?;
             let (secrets, keys) = connection.dangerous_into_kernel_connection()?;
             halves(stream, secrets, keys, &verifier)
@@ -258,35 +258,35 @@ pub(crate) fn handshake(
 }
 
 /// Next step of the handshake, and the number of consumed input bytes.
-struct Step {
+struct HandshakeStep {
     discard: usize,
-    next: Result<Next, Error>,
+    next: Result<HandshakeAction, Error>,
 }
 
-enum Next {
+enum HandshakeAction {
     Send(Vec<u8>),
     Again,
     Receive,
     Done,
 }
 
-impl Step {
+impl HandshakeStep {
     fn of<Data>(status: UnbufferedStatus<'_, '_, Data>) -> Self {
         let discard = status.discard;
         let next = status.state.map(|state| match state {
             ConnectionState::EncodeTlsData(mut data) => {
-                Next::Send(encode(&mut |out| data.encode(out)))
+                HandshakeAction::Send(encode(&mut |out| data.encode(out)))
             }
             ConnectionState::TransmitTlsData(data) => {
                 data.done();
-                Next::Again
+                HandshakeAction::Again
             }
-            ConnectionState::BlockedHandshake => Next::Receive,
-            ConnectionState::WriteTraffic(_) => Next::Done,
+            ConnectionState::BlockedHandshake => HandshakeAction::Receive,
+            ConnectionState::WriteTraffic(_) => HandshakeAction::Done,
             // Data, or the end, before the handshake is over: the caller finds no connection.
-            _ => Next::Done,
+            _ => HandshakeAction::Done,
         });
-        Step { discard, next }
+        HandshakeStep { discard, next }
     }
 }
 
@@ -313,7 +313,7 @@ fn drive(
     stream: &TcpStream,
     deadline: Instant,
     verifier: &PinVerifier,
-    mut process: impl FnMut(&mut [u8]) -> Step,
+    mut process: impl FnMut(&mut [u8]) -> HandshakeStep,
 ) -> Result<(), TlsFailure> {
     let mut network = stream;
     let mut incoming = Vec::new();
@@ -322,14 +322,14 @@ fn drive(
         let step = process(&mut incoming);
         incoming.drain(..step.discard);
         match step.next {
-            Ok(Next::Done) => return Ok(()),
-            Ok(Next::Again) => {}
-            Ok(Next::Send(bytes)) => network.write_all(&bytes)?,
-            Ok(Next::Receive) => {
+            Ok(HandshakeAction::Done) => return Ok(()),
+            Ok(HandshakeAction::Again) => {}
+            Ok(HandshakeAction::Send(bytes)) => network.write_all(&bytes)?,
+            Ok(HandshakeAction::Receive) => {
                 records += 1;
                 if records > HANDSHAKE_RECORDS_MAX {
                     let detail = "a handshake that does not end".to_owned();
-                    return Err(TransportError::Fault(Fault::Tls { detail }).into());
+                    return Err(TransportError::Fault(MessageError::Tls { detail }).into());
                 }
                 receive_record(stream, deadline, &mut incoming)?;
             }
@@ -339,7 +339,7 @@ fn drive(
                     let step = process(&mut incoming);
                     incoming.drain(..step.discard);
                     match step.next {
-                        Ok(Next::Send(alert)) if network.write_all(&alert).is_ok() => {}
+                        Ok(HandshakeAction::Send(alert)) if network.write_all(&alert).is_ok() => {}
                         _ => break,
                     }
                 }
@@ -360,9 +360,10 @@ fn receive_record(
 ) -> Result<(), TlsFailure> {
     let no_record = || {
         let detail = "not a TLS record".to_owned();
-        Err(TransportError::Fault(Fault::Tls { detail }).into())
+        Err(TransportError::Fault(MessageError::Tls { detail }).into())
     };
-    // Types 20 to 23 exist; anything else is not TLS, and is left for `manner.rs` to look at.
+    // Types 20 to 23 exist; anything else is not TLS, and is left for `transport_kind.rs` to look
+    // at.
     let mut kind = [0];
     stream.set_read_timeout(Some(left(deadline)?))?;
     if stream.peek(&mut kind)? == 1 && !(20..=23).contains(&kind[0]) {
@@ -411,7 +412,7 @@ fn halves<Data: Send + 'static>(
     secrets: ExtractedSecrets,
     keys: KernelConnection<Data>,
     verifier: &PinVerifier,
-) -> Result<(TlsSource, TlsSink, Fingerprint), TlsFailure> {
+) -> Result<(TlsReadHalf, TlsWriteHalf, Fingerprint), TlsFailure> {
     let suite = keys.negotiated_cipher_suite().tls13();
     let suite = suite.expect("only TLS 1.3 is configured");
     let keys = Arc::new(Mutex::new(keys));
@@ -425,8 +426,8 @@ fn halves<Data: Send + 'static>(
         let (_, secrets) = keys.lock().expect(held).update_rx_secret()?;
         Ok(secrets)
     });
-    let source = TlsSource::new(stream.try_clone()?, suite, secrets.rx, next_receiving)?;
-    let sink = TlsSink::new(stream.try_clone()?, suite, secrets.tx, next_sending)?;
+    let source = TlsReadHalf::new(stream.try_clone()?, suite, secrets.rx, next_receiving)?;
+    let sink = TlsWriteHalf::new(stream.try_clone()?, suite, secrets.tx, next_sending)?;
     let presented = verifier.presented().expect("a handshake without a verified key fails");
     Ok((source, sink, presented))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::frame::Fault;
+use crate::message::MessageError;
 
 /// Why a transport failed.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) enum TransportError {
     /// The peer's TLS ended the connection with this alert (RFC 8446, section 6).
     Alert(u8),
     /// The received bytes violate the transport's protocol.
-    Fault(Fault),
+    Fault(MessageError),
 }
 
 impl From<io::Error> for TransportError {
@@ -41,7 +41,7 @@ impl TransportError {
 pub(crate) const READ_PAUSE: Duration = Duration::from_millis(100);
 
 /// The receiving half of a transport.
-pub(crate) trait Source: Send {
+pub(crate) trait ReadHalf: Send {
     /// Waits for bytes and fills first `wanted`, then `ahead`, with those that came; 0 at the end
     /// of the stream. One of the two may be empty. After about [`READ_PAUSE`] it may return a
     /// timeout and can then be called again.
@@ -57,7 +57,7 @@ pub(crate) trait Source: Send {
 }
 
 /// The sending half of a transport.
-pub(crate) trait Sink: Send {
+pub(crate) trait WriteHalf: Send {
     /// Sends a header and its payload as one piece.
     fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError>;
 
@@ -120,26 +120,26 @@ impl<S: Socket> Cut for S {
 }
 
 /// The receiving half of a connection without encryption.
-pub(crate) struct PlainSource<S> {
+pub(crate) struct PlainReadHalf<S> {
     socket: S,
     wire_bytes: u64,
 }
 
 /// The sending half of a connection without encryption.
-pub(crate) struct PlainSink<S> {
+pub(crate) struct PlainWriteHalf<S> {
     socket: S,
     wire_bytes: u64,
 }
 
 /// Splits a connection into its halves.
-pub(crate) fn halves<S: Socket>(socket: &S) -> io::Result<(PlainSource<S>, PlainSink<S>)> {
+pub(crate) fn halves<S: Socket>(socket: &S) -> io::Result<(PlainReadHalf<S>, PlainWriteHalf<S>)> {
     Ok((
-        PlainSource { socket: socket.another()?, wire_bytes: 0 },
-        PlainSink { socket: socket.another()?, wire_bytes: 0 },
+        PlainReadHalf { socket: socket.another()?, wire_bytes: 0 },
+        PlainWriteHalf { socket: socket.another()?, wire_bytes: 0 },
     ))
 }
 
-impl<S: Socket> Source for PlainSource<S> {
+impl<S: Socket> ReadHalf for PlainReadHalf<S> {
     fn read(&mut self, wanted: &mut [u8], ahead: &mut [u8]) -> Result<usize, TransportError> {
         loop {
             let mut parts = [IoSliceMut::new(wanted), IoSliceMut::new(ahead)];
@@ -159,7 +159,7 @@ impl<S: Socket> Source for PlainSource<S> {
     }
 }
 
-impl<S: Socket> Sink for PlainSink<S> {
+impl<S: Socket> WriteHalf for PlainWriteHalf<S> {
     fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
         let mut parts = [IoSlice::new(header), IoSlice::new(payload)];
         write_all_parts(&mut self.socket, &mut parts)?;

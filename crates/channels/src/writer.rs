@@ -1,24 +1,24 @@
-//! Sends blocks of the outgoing pipe as messages: in a thread, or at once by the owner.
+//! Sends buffers of the outgoing pipe as messages: in a thread, or at once by the owner.
 //!
 //! The thread also sends keep-alives when there is nothing else to send, delays messages when a
 //! network is simulated, and says the last word: bye, or abort. A small message with nothing queued
 //! before it is written by the owner itself, which saves a hand-over. Whoever writes holds the lock
-//! on [`Sending`], and blocks leave the pipe only under that lock, so the order is kept.
+//! on [`Sending`], and buffers leave the pipe only under that lock, so the order is kept.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use crate::frame::Kind;
 use crate::link::Link;
-use crate::pipe::{End, Popped};
+use crate::message::MessageKind;
+use crate::pipe::{PipeEnd, PopResult};
 use crate::simulate::DelayLine;
 use crate::timeouts::Timeouts;
-use crate::transport::{Sink, TransportError};
+use crate::transport::{TransportError, WriteHalf};
 
 /// The sending half of a session.
 pub(crate) struct Sending {
-    sink: Box<dyn Sink>,
+    sink: Box<dyn WriteHalf>,
     link: Arc<Link>,
     /// Messages sent so far.
     sequence: u64,
@@ -26,11 +26,15 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
-    pub(crate) fn new(sink: Box<dyn Sink>, link: Arc<Link>) -> Self {
+    pub(crate) fn new(sink: Box<dyn WriteHalf>, link: Arc<Link>) -> Self {
         Sending { sink, link, sequence: 0, last_write: Instant::now() }
     }
 
-    pub(crate) fn write(&mut self, kind: Kind, payload: &[u8]) -> Result<(), TransportError> {
+    pub(crate) fn write(
+        &mut self,
+        kind: MessageKind,
+        payload: &[u8],
+    ) -> Result<(), TransportError> {
         let header = self.link.header(kind, payload.len(), self.sequence).to_bytes();
         self.sink.write(&header, payload)?;
         self.sequence += 1;
@@ -82,16 +86,16 @@ impl Writer {
 
     fn send_all(&mut self) -> Result<(), TransportError> {
         let end = match self.line.take() {
-            None => self.send_blocks()?,
+            None => self.send_buffers()?,
             Some(line) => self.send_delayed(line)?,
         };
         match end {
-            End::Finished => self.part(),
-            End::Broken(_) => match self.link.farewell() {
+            PipeEnd::Finished => self.part(),
+            PipeEnd::Broken(_) => match self.link.farewell() {
                 Some((reason, blamed)) => {
                     let mut content = vec![reason as u8];
                     content.extend(blamed.unwrap_or_default().as_bytes());
-                    self.lock().write(Kind::Abort, &content)
+                    self.lock().write(MessageKind::Abort, &content)
                 }
                 None => Ok(()),
             },
@@ -106,12 +110,12 @@ impl Writer {
     fn keep_alive(&self) -> Result<(), TransportError> {
         let mut sending = self.lock();
         if sending.last_write.elapsed() >= self.timeouts.keep_alive {
-            sending.write(Kind::KeepAlive, &[])?;
+            sending.write(MessageKind::KeepAlive, &[])?;
         }
         Ok(())
     }
 
-    fn send_blocks(&mut self) -> Result<End, TransportError> {
+    fn send_buffers(&mut self) -> Result<PipeEnd, TransportError> {
         let outgoing = self.link.outgoing.clone();
         loop {
             if !outgoing.wait_filled(self.keep_alive_due()) {
@@ -121,19 +125,19 @@ impl Writer {
             let mut sending = self.lock();
             while let Some(popped) = outgoing.try_pop() {
                 match popped {
-                    Popped::Block(block) => {
-                        sending.write(block.kind, block.content())?;
-                        outgoing.recycle(block);
+                    PopResult::Buffer(buffer) => {
+                        sending.write(buffer.kind, buffer.content())?;
+                        outgoing.recycle(buffer);
                     }
-                    Popped::End(end) => return Ok(end),
-                    Popped::TimedOut => unreachable!("it does not wait"),
+                    PopResult::End(end) => return Ok(end),
+                    PopResult::TimedOut => unreachable!("it does not wait"),
                 }
             }
         }
     }
 
-    /// Like [`send_blocks`](Self::send_blocks), with each message held back as the line says.
-    fn send_delayed(&mut self, mut line: DelayLine) -> Result<End, TransportError> {
+    /// Like [`send_buffers`](Self::send_buffers), with each message held back as the line says.
+    fn send_delayed(&mut self, mut line: DelayLine) -> Result<PipeEnd, TransportError> {
         let outgoing = self.link.outgoing.clone();
         let mut finished = false;
         loop {
@@ -143,20 +147,20 @@ impl Writer {
             let keep_alive = self.keep_alive_due();
             let next = line.next_release();
             if finished && next.is_none() {
-                return Ok(End::Finished);
+                return Ok(PipeEnd::Finished);
             }
             let wake = next.map_or(keep_alive, |release| release.min(keep_alive));
             if finished || !line.has_room() {
                 std::thread::sleep(wake.saturating_duration_since(Instant::now()));
             } else {
                 match outgoing.pop(Some(wake)) {
-                    Popped::Block(block) => {
-                        line.accept(block.kind, block.content(), Instant::now());
-                        outgoing.recycle(block);
+                    PopResult::Buffer(buffer) => {
+                        line.accept(buffer.kind, buffer.content(), Instant::now());
+                        outgoing.recycle(buffer);
                     }
-                    Popped::End(End::Finished) => finished = true,
-                    Popped::End(end) => return Ok(end),
-                    Popped::TimedOut => {}
+                    PopResult::End(PipeEnd::Finished) => finished = true,
+                    PopResult::End(end) => return Ok(end),
+                    PopResult::TimedOut => {}
                 }
             }
             if Instant::now() >= keep_alive {
@@ -167,7 +171,7 @@ impl Writer {
 
     /// Says bye and stays, audibly, until the peer has said it too.
     fn part(&mut self) -> Result<(), TransportError> {
-        self.lock().write(Kind::Bye, &[])?;
+        self.lock().write(MessageKind::Bye, &[])?;
         while !self.link.wait_for_bye(self.keep_alive_due()) {
             self.keep_alive()?;
         }

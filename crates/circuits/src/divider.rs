@@ -20,7 +20,7 @@ use crate::rows::{row, span, take, width_of};
 pub const WIDTH_MAX: usize = 256;
 
 /// Costs of [`divide`] by width, and the choices that lead to them.
-struct Costs {
+struct DividerCosts {
     /// ANDs to reach the exact remainder of the top `k` bits.
     prefix: [u32; WIDTH_MAX + 1],
     /// Where the last block or step before that begins.
@@ -32,12 +32,12 @@ struct Costs {
     remainder_start: [u16; WIDTH_MAX + 1],
 }
 
-static COSTS: Costs = costs();
+static COSTS: DividerCosts = costs();
 
-const fn costs() -> Costs {
+const fn costs() -> DividerCosts {
     const NONE: [u32; WIDTH_MAX + 1] = [0; WIDTH_MAX + 1];
     const ZERO: [u16; WIDTH_MAX + 1] = [0; WIDTH_MAX + 1];
-    let mut costs = Costs {
+    let mut costs = DividerCosts {
         prefix: NONE,
         start: ZERO,
         quotient: NONE,

@@ -17,16 +17,16 @@ use crate::rows::{row, span, take, width_of};
 pub const WIDTH_MAX: usize = 256;
 
 /// ANDs by width, and where to split (zero: do not split, use the array).
-struct Costs {
+struct MultiplierCosts {
     ands: [u32; WIDTH_MAX + 1],
     split: [u16; WIDTH_MAX + 1],
 }
 
-static FULL: Costs = full_costs();
-static LOW: Costs = low_costs();
+static FULL: MultiplierCosts = full_costs();
+static LOW: MultiplierCosts = low_costs();
 
-const fn full_costs() -> Costs {
-    let mut costs = Costs { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
+const fn full_costs() -> MultiplierCosts {
+    let mut costs = MultiplierCosts { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
     let mut w = 1;
     while w <= WIDTH_MAX {
         let array = (2 * w * w - w) as u32;
@@ -48,9 +48,9 @@ const fn full_costs() -> Costs {
     costs
 }
 
-const fn low_costs() -> Costs {
+const fn low_costs() -> MultiplierCosts {
     let full = full_costs();
-    let mut costs = Costs { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
+    let mut costs = MultiplierCosts { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
     let mut w = 1;
     while w <= WIDTH_MAX {
         costs.ands[w] = (w * w - w + 1) as u32;

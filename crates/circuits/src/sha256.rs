@@ -91,15 +91,15 @@ pub fn sha256_compress<A: BitAlgebra>(
     rows[span(STATE..SCHEDULE, lanes)].copy_from_slice(state);
     rows[span(SCHEDULE..ZERO, lanes)].copy_from_slice(block);
     alg.constant(&mut rows[row(ZERO, lanes)], false);
-    let mut file = File { rows, lanes };
+    let mut file = WordRows { rows, lanes };
     for t in 0..ROUNDS {
         file.round(alg, t, rest);
     }
     // Add the first chaining value, in place of the schedule. After 64 rounds a is word 0 again.
     file.rows[span(SCHEDULE..SCHEDULE + STATE_BITS, lanes)].copy_from_slice(state);
-    let mut sums: [Ripple; 8] = std::array::from_fn(|i| {
+    let mut sums: [RippleSum; 8] = std::array::from_fn(|i| {
         let word = STATE + WORD * i;
-        Ripple::new([word, SCHEDULE + WORD * i], 0, word, CARRIES + i)
+        RippleSum::new([word, SCHEDULE + WORD * i], 0, word, CARRIES + i)
     });
     let mut steps = FullAdders::new();
     for k in 0..WORD {
@@ -149,7 +149,7 @@ impl FullAdders {
 }
 
 /// A sum of two words that ripples.
-struct Ripple {
+struct RippleSum {
     /// The words; the second one joins at a column, below which it has no rows.
     words: [usize; 2],
     second_from: usize,
@@ -162,9 +162,9 @@ struct Ripple {
     carry_enters: bool,
 }
 
-impl Ripple {
+impl RippleSum {
     fn new(words: [usize; 2], second_from: usize, out: usize, carry: usize) -> Self {
-        Ripple {
+        RippleSum {
             words,
             second_from,
             later: None,
@@ -177,7 +177,7 @@ impl Ripple {
 
     /// The sum of a sum word and the carry word after it.
     fn of_pair(pair: usize, out: usize, carry: usize) -> Self {
-        Ripple::new([pair, pair + WORD], 1, out, carry)
+        RippleSum::new([pair, pair + WORD], 1, out, carry)
     }
 
     /// Adds column `k`, after all those below.
@@ -200,12 +200,12 @@ impl Ripple {
 }
 
 /// The rows that a compression works on.
-struct File<'s, W> {
+struct WordRows<'s, W> {
     rows: &'s mut [W],
     lanes: usize,
 }
 
-impl<W: Copy + Default> File<'_, W> {
+impl<W: Copy + Default> WordRows<'_, W> {
     fn round<A: BitAlgebra<Wire = W>>(&mut self, alg: &mut A, t: usize, scratch: &mut [W]) {
         // The words a, b, ..., h move one place per round; here the places stay.
         let state = |word: usize| STATE + WORD * ((word + ROUNDS - t) % 8);
@@ -227,8 +227,8 @@ impl<W: Copy + Default> File<'_, W> {
             ahead = Some(self.sum_of_four(alg, AHEAD_PAIRS, words, false, out, scratch));
         }
         // e = d + T1; a = T1 + upper sigma 0 + Maj, by way of a sum and a carry word.
-        let mut e = Ripple::new([state(3), T1], 0, state(3), CARRIES + 2);
-        let mut a = Ripple::new([SAVED_SUM, SAVED_CARRY], 1, state(7), CARRIES + 3);
+        let mut e = RippleSum::new([state(3), T1], 0, state(3), CARRIES + 2);
+        let mut a = RippleSum::new([SAVED_SUM, SAVED_CARRY], 1, state(7), CARRIES + 3);
         let (mut steps, mut top_steps) = (FullAdders::new(), FullAdders::new());
         for step in 0..WORD + 2 {
             steps.clear();
@@ -264,13 +264,13 @@ impl<W: Copy + Default> File<'_, W> {
         one: bool,
         out: usize,
         scratch: &mut [W],
-    ) -> Ripple {
+    ) -> RippleSum {
         let [x, y, z, last] = words;
         let [first, second] = pairs;
         self.carry_save(alg, first, [x, y, z], 0, scratch);
         alg.constant(&mut self.rows[row(first + WORD, self.lanes)], one);
         self.carry_save(alg, second, [first, last, first + WORD], 0, scratch);
-        Ripple::of_pair(second, out, if out == T1 { CARRIES } else { CARRIES + 1 })
+        RippleSum::of_pair(second, out, if out == T1 { CARRIES } else { CARRIES + 1 })
     }
 
     /// Adds the bits of `constant` but the lowest to `t1`: bit 1 as the carry into column 1, the
@@ -278,7 +278,7 @@ impl<W: Copy + Default> File<'_, W> {
     fn add_constant<A: BitAlgebra<Wire = W>>(
         &mut self,
         alg: &mut A,
-        t1: &mut Ripple,
+        t1: &mut RippleSum,
         constant: u32,
         scratch: &mut [W],
     ) {

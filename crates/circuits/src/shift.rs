@@ -18,7 +18,7 @@ pub const fn scratch_wires(width: usize, amount_width: usize, lanes: usize) -> u
 
 /// Bits that enter at the open end of a shift.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum ShiftDirection {
     Left,
     Right { signed: bool },
 }
@@ -92,7 +92,7 @@ pub fn shl<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    barrel(alg, out, a, amount, Direction::Left, lanes, scratch);
+    barrel(alg, out, a, amount, ShiftDirection::Left, lanes, scratch);
 }
 
 /// `out = a >> amount` by a secret unsigned amount, zeros coming in: the cost of [`shl`].
@@ -104,7 +104,7 @@ pub fn shr<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    barrel(alg, out, a, amount, Direction::Right { signed: false }, lanes, scratch);
+    barrel(alg, out, a, amount, ShiftDirection::Right { signed: false }, lanes, scratch);
 }
 
 /// `out = a >> amount` by a secret unsigned amount, copies of the sign coming in.
@@ -118,7 +118,7 @@ pub fn sar<A: BitAlgebra>(
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
-    barrel(alg, out, a, amount, Direction::Right { signed: true }, lanes, scratch);
+    barrel(alg, out, a, amount, ShiftDirection::Right { signed: true }, lanes, scratch);
 }
 
 /// `out = a` rotated left by a secret unsigned amount (modulo `w`): the sum over the bits `k` of
@@ -159,7 +159,7 @@ fn barrel<A: BitAlgebra>(
     out: &mut [A::Wire],
     a: &[A::Wire],
     amount: &[A::Wire],
-    direction: Direction,
+    direction: ShiftDirection,
     lanes: usize,
     scratch: &mut [A::Wire],
 ) {
@@ -192,17 +192,17 @@ fn stage<A: BitAlgebra>(
     difference: &mut [A::Wire],
     value: &[A::Wire],
     moved: usize,
-    direction: Direction,
+    direction: ShiftDirection,
     lanes: usize,
 ) -> usize {
     let wires = value.len();
     match direction {
-        Direction::Left => {
+        ShiftDirection::Left => {
             alg.xor(&mut difference[moved..], &value[moved..], &value[..wires - moved]);
             difference[..moved].copy_from_slice(&value[..moved]);
             wires
         }
-        Direction::Right { signed } => {
+        ShiftDirection::Right { signed } => {
             let kept = wires - moved;
             alg.xor(&mut difference[..kept], &value[..kept], &value[moved..]);
             if !signed {

@@ -3,7 +3,7 @@
 mod common;
 
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
-use common::{Random, unwritten};
+use common::{TestRng, unwritten};
 use phineus_circuits::{ClearAlgebra, CountingAlgebra, DepthAlgebra};
 
 /// Bit-major wires of byte strings, one per lane: bit `i` is bit `i % 8` of byte `i / 8`.
@@ -20,7 +20,7 @@ fn wires_to_bytes<const N: usize>(wires: &[u8], lanes: usize) -> Vec<[u8; N]> {
     (0..lanes).map(|j| std::array::from_fn(|k| byte(j, k))).collect()
 }
 
-fn random_bytes<const N: usize>(random: &mut Random, lanes: usize) -> Vec<[u8; N]> {
+fn random_bytes<const N: usize>(random: &mut TestRng, lanes: usize) -> Vec<[u8; N]> {
     (0..lanes).map(|_| std::array::from_fn(|_| random.word() as u8)).collect()
 }
 
@@ -81,7 +81,7 @@ mod aes_128 {
     fn random_blocks_against_the_aes_crate() {
         let seed = 0x5eed_0005;
         println!("seed {seed:#x}");
-        let mut random = Random(seed);
+        let mut random = TestRng(seed);
         for lanes in [1, 2, 3, 7, 16, 33, 63, 64, 65, 130] {
             let keys: Vec<[u8; 16]> = random_bytes(&mut random, lanes);
             let blocks: Vec<[u8; 16]> = random_bytes(&mut random, lanes);
@@ -177,7 +177,7 @@ mod sha_256 {
     fn random_blocks_against_the_sha2_crate() {
         let seed = 0x5eed_0006;
         println!("seed {seed:#x}");
-        let mut random = Random(seed);
+        let mut random = TestRng(seed);
         for lanes in [1, 2, 3, 7, 16, 33] {
             let mut words = |_| random.word() as u32;
             let states: Vec<[u32; 8]> =

@@ -1,7 +1,7 @@
 //! Prints how fast every kernel that this machine supports is. Run it with `--release`.
 
 use phineus_crypto::Kernel;
-use phineus_crypto::measure::{self, Rate, Side};
+use phineus_crypto::measure::{self, GarblingRole, Rate};
 
 const REPETITIONS: usize = 51;
 
@@ -9,15 +9,15 @@ fn main() {
     println!("best and median of {REPETITIONS} repetitions, one core");
     for kernel in Kernel::supported() {
         println!("\n{}", kernel.name());
-        print_gates(kernel, Side::Garble);
-        print_gates(kernel, Side::Evaluate);
+        print_gates(kernel, GarblingRole::Garble);
+        print_gates(kernel, GarblingRole::Evaluate);
         print("generator", measure::generator(kernel, REPETITIONS), "GB/s", 1e9);
         print("page sealing", measure::page_sealing(kernel, REPETITIONS), "GB/s", 1e9);
         print("transposition", measure::transposition(kernel, REPETITIONS), "GB/s", 1e9);
     }
 }
 
-fn print_gates(kernel: Kernel, side: Side) {
+fn print_gates(kernel: Kernel, side: GarblingRole) {
     let limit = measure::hash_limit(kernel, side, REPETITIONS);
     print(&format!("{side:?}: its hashes alone"), limit, "M AND/s", 1e6);
     let mut best = 0.0_f64;

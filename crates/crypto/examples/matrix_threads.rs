@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use phineus_crypto::field::{F32, F61, Field, MatrixProducts, OnCpu, Product, Term};
+use phineus_crypto::field::{F32, F61, Field, MatrixProduct, MatrixProducts, OnCpu, ProductTerm};
 use phineus_crypto::{Block, Prg};
 
 const ROWS: usize = 64;
@@ -51,10 +51,10 @@ impl<F: Field> Part<F> {
         let all = self.out.chunks_exact_mut(2 * ROWS).zip(operands.zip(vectors));
         for (out, ((e, a), (f, b))) in all {
             let terms = [
-                Term { matrix: a, vectors: f, width: 1, count: 1 },
-                Term { matrix: e, vectors: b, width: 2, count: 1 },
+                ProductTerm { matrix: a, vectors: f, width: 1, count: 1 },
+                ProductTerm { matrix: e, vectors: b, width: 2, count: 1 },
             ];
-            OnCpu.add(&mut [Product { out, terms }]);
+            OnCpu.add(&mut [MatrixProduct { out, terms }]);
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 /// The instruction sets that a [`Kernel`] can stand for, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Variant {
+pub enum InstructionSet {
     /// Plain Rust and the `aes` crate; runs everywhere.
     Portable,
     /// AES-NI on 128-bit registers (with PCLMULQDQ, SSSE3 and SSE4.1).
@@ -19,28 +19,32 @@ pub enum Variant {
     Vaes512,
 }
 
-impl Variant {
+impl InstructionSet {
     /// All variants, weakest first.
-    pub const ALL: [Variant; 4] =
-        [Variant::Portable, Variant::AesNi, Variant::Vaes256, Variant::Vaes512];
+    pub const ALL: [InstructionSet; 4] = [
+        InstructionSet::Portable,
+        InstructionSet::AesNi,
+        InstructionSet::Vaes256,
+        InstructionSet::Vaes512,
+    ];
 
     /// The name that `PHINEUS_KERNEL` and the measurements use.
     pub const fn name(self) -> &'static str {
         match self {
-            Variant::Portable => "portable",
-            Variant::AesNi => "aesni",
-            Variant::Vaes256 => "vaes256",
-            Variant::Vaes512 => "vaes512",
+            InstructionSet::Portable => "portable",
+            InstructionSet::AesNi => "aesni",
+            InstructionSet::Vaes256 => "vaes256",
+            InstructionSet::Vaes512 => "vaes512",
         }
     }
 
-    fn from_name(name: &str) -> Option<Variant> {
-        Variant::ALL.into_iter().find(|variant| variant.name() == name)
+    fn from_name(name: &str) -> Option<InstructionSet> {
+        InstructionSet::ALL.into_iter().find(|variant| variant.name() == name)
     }
 
     /// Variant that the environment variable `PHINEUS_KERNEL` names, if any.
-    pub(crate) fn cap() -> Option<Variant> {
-        std::env::var("PHINEUS_KERNEL").ok().as_deref().and_then(Variant::from_name)
+    pub(crate) fn cap() -> Option<InstructionSet> {
+        std::env::var("PHINEUS_KERNEL").ok().as_deref().and_then(InstructionSet::from_name)
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -56,35 +60,35 @@ impl Variant {
                 && has!("gfni")
         };
         match self {
-            Variant::Portable => true,
-            Variant::AesNi => aesni(),
-            Variant::Vaes256 => vaes(),
-            Variant::Vaes512 => vaes() && avx512(),
+            InstructionSet::Portable => true,
+            InstructionSet::AesNi => aesni(),
+            InstructionSet::Vaes256 => vaes(),
+            InstructionSet::Vaes512 => vaes() && avx512(),
         }
     }
 
     #[cfg(not(target_arch = "x86_64"))]
     fn is_supported(self) -> bool {
-        self == Variant::Portable
+        self == InstructionSet::Portable
     }
 }
 
-/// A [`Variant`] that this CPU is known to support.
+/// An [`InstructionSet`] that this CPU is known to support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kernel(Variant);
+pub struct Kernel(InstructionSet);
 
 impl Kernel {
     /// The portable kernel, which every machine has.
-    pub const PORTABLE: Kernel = Kernel(Variant::Portable);
+    pub const PORTABLE: Kernel = Kernel(InstructionSet::Portable);
 
     /// The kernel for `variant`, if this CPU has what it needs.
-    pub fn of(variant: Variant) -> Option<Kernel> {
+    pub fn of(variant: InstructionSet) -> Option<Kernel> {
         variant.is_supported().then_some(Kernel(variant))
     }
 
     /// Every kernel that this CPU supports, weakest first; what tests and benches go through.
     pub fn supported() -> impl Iterator<Item = Kernel> {
-        Variant::ALL.into_iter().filter_map(Kernel::of)
+        InstructionSet::ALL.into_iter().filter_map(Kernel::of)
     }
 
     /// The kernel of this process: the best supported one, chosen at the first call.
@@ -94,17 +98,17 @@ impl Kernel {
     /// unknown name changes nothing.
     pub fn selected() -> Kernel {
         static SELECTED: OnceLock<Kernel> = OnceLock::new();
-        *SELECTED.get_or_init(|| Kernel::best_within(Variant::cap()))
+        *SELECTED.get_or_init(|| Kernel::best_within(InstructionSet::cap()))
     }
 
-    fn best_within(cap: Option<Variant>) -> Kernel {
-        let cap = cap.unwrap_or(Variant::Vaes512);
+    fn best_within(cap: Option<InstructionSet>) -> Kernel {
+        let cap = cap.unwrap_or(InstructionSet::Vaes512);
         Kernel::supported().filter(|kernel| kernel.0 <= cap).last().unwrap_or(Kernel::PORTABLE)
     }
 
     /// Variant of this kernel.
     #[inline]
-    pub const fn variant(self) -> Variant {
+    pub const fn variant(self) -> InstructionSet {
         self.0
     }
 
@@ -125,22 +129,22 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_are_ordered() {
-        for variant in Variant::ALL {
-            assert_eq!(Variant::from_name(variant.name()), Some(variant));
+        for variant in InstructionSet::ALL {
+            assert_eq!(InstructionSet::from_name(variant.name()), Some(variant));
         }
-        assert_eq!(Variant::from_name("avx10"), None);
-        assert!(Variant::ALL.is_sorted());
+        assert_eq!(InstructionSet::from_name("avx10"), None);
+        assert!(InstructionSet::ALL.is_sorted());
     }
 
     #[test]
     fn a_cap_never_selects_above_itself() {
-        for cap in Variant::ALL {
+        for cap in InstructionSet::ALL {
             let kernel = Kernel::best_within(Some(cap));
             assert!(kernel.variant() <= cap);
             assert!(Kernel::supported().any(|supported| supported == kernel));
         }
         let best = Kernel::supported().last().expect("portable is always supported");
         assert_eq!(Kernel::best_within(None), best);
-        assert_eq!(Kernel::best_within(Some(Variant::Portable)), Kernel::PORTABLE);
+        assert_eq!(Kernel::best_within(Some(InstructionSet::Portable)), Kernel::PORTABLE);
     }
 }

@@ -27,7 +27,7 @@ pub use block::Block;
 pub use cr_hash::CrHash;
 pub use half_gates::{AndIndex, Delta, GarbledGate, HalfGates};
 pub use joint_gates::JointGates;
-pub use kernel::{Kernel, Variant, kernel_name};
+pub use kernel::{InstructionSet, Kernel, kernel_name};
 pub use page_cipher::{PageCipher, Tag, TagMismatch};
 pub use polyval::Polyval;
 pub use prg::Prg;

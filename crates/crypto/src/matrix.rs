@@ -10,15 +10,15 @@ mod several;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 pub(crate) use several::{
-    Factors, Inlined, Parts, Strip, add_blocks, add_products_of_several, add_strip,
+    Factors, Inlined, Strip, StripKernel, add_blocks, add_products_of_several, add_strip,
 };
 
 /// Sums of products of elements.
-pub(crate) trait Products {
+pub(crate) trait SumOfProducts {
     type Element: DefaultIsZeroes;
     /// A sum in progress.
     type Sum: DefaultIsZeroes;
-    /// How many products a sum can take before [`Products::fold`].
+    /// How many products a sum can take before [`SumOfProducts::fold`].
     const TERMS: usize;
     /// Rows of a small matrix whose sums are kept in registers: 16 or 8, what is faster.
     const STRIP_ROWS: usize;
@@ -30,7 +30,7 @@ pub(crate) trait Products {
 
 /// Some rows of a matrix.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a, E> {
+pub(crate) struct MatrixRows<'a, E> {
     matrix: &'a [E],
     /// Rows of the whole matrix: from one column to the next.
     stride: usize,
@@ -38,19 +38,19 @@ pub(crate) struct Rows<'a, E> {
     first: usize,
 }
 
-impl<'a, E> Rows<'a, E> {
+impl<'a, E> MatrixRows<'a, E> {
     /// All rows of a matrix.
     ///
     /// # Panics
     /// If the matrix is not `rows` by `cols`.
-    pub(crate) fn all(matrix: &'a [E], rows: usize, cols: usize) -> Rows<'a, E> {
+    pub(crate) fn all(matrix: &'a [E], rows: usize, cols: usize) -> MatrixRows<'a, E> {
         assert_eq!(Some(matrix.len()), rows.checked_mul(cols), "rows times columns");
-        Rows { matrix, stride: rows, first: 0 }
+        MatrixRows { matrix, stride: rows, first: 0 }
     }
 
     /// From row `first` of these on.
-    pub(crate) fn from(self, first: usize) -> Rows<'a, E> {
-        Rows { first: self.first + first, ..self }
+    pub(crate) fn from(self, first: usize) -> MatrixRows<'a, E> {
+        MatrixRows { first: self.first + first, ..self }
     }
 
     #[inline(always)]
@@ -71,9 +71,9 @@ const AHEAD_ROWS: usize = 64;
 
 /// Adds to `out` the first `out.len()` of `rows` times `vector`.
 #[inline(always)]
-pub(crate) fn add_products<P: Products>(
+pub(crate) fn add_products<P: SumOfProducts>(
     out: &mut [P::Element],
-    rows: Rows<'_, P::Element>,
+    rows: MatrixRows<'_, P::Element>,
     vector: &[P::Element],
 ) {
     crate::public([out.len(), vector.len(), rows.matrix.len(), rows.stride, rows.first]);
@@ -111,7 +111,7 @@ pub(crate) fn add_products<P: Products>(
 /// Adds the products of four columns, and asks for the next four: the processor does not foresee
 /// them where columns are longer than blocks.
 #[inline(always)]
-fn add_columns<P: Products>(
+fn add_columns<P: SumOfProducts>(
     sums: &mut [P::Sum],
     columns: [&[P::Element]; COLUMNS],
     ks: &[P::Element; COLUMNS],
@@ -145,8 +145,8 @@ fn prefetch<E>(x: &[E]) {
 pub(crate) fn on_threads<E: Copy + Send + Sync>(
     threads: usize,
     out: &mut [E],
-    rows: Rows<'_, E>,
-    run: impl Fn(&mut [E], Rows<'_, E>) + Sync,
+    rows: MatrixRows<'_, E>,
+    run: impl Fn(&mut [E], MatrixRows<'_, E>) + Sync,
 ) {
     let part = out.len().div_ceil(threads.max(1)).next_multiple_of(AHEAD_ROWS);
     if part >= out.len() {

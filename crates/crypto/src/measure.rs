@@ -42,7 +42,7 @@ const GATES: usize = 1 << 16;
 
 /// Which of the two roles is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum GarblingRole {
     /// The garbler, who hashes four labels per gate.
     Garble,
     /// The evaluator, who hashes two.
@@ -50,7 +50,7 @@ pub enum Side {
 }
 
 /// Labels and rows for `batch` gates, and who works on them.
-struct Bench {
+struct KernelBench {
     gates: HalfGates,
     delta: Delta,
     a: Vec<Block>,
@@ -60,13 +60,13 @@ struct Bench {
     index: AndIndex,
 }
 
-impl Bench {
-    fn new(kernel: Kernel, batch: usize, period: usize) -> Bench {
+impl KernelBench {
+    fn new(kernel: Kernel, batch: usize, period: usize) -> KernelBench {
         let mut prg = Prg::with_kernel(kernel, Block::from_bits(batch as u128));
         let (mut a, mut b) = (vec![Block::ZERO; batch], vec![Block::ZERO; period]);
         prg.fill_blocks(&mut a);
         prg.fill_blocks(&mut b);
-        Bench {
+        KernelBench {
             gates: HalfGates::with_kernel(kernel, prg.next_block()),
             delta: Delta::random(&mut prg),
             a,
@@ -78,11 +78,11 @@ impl Bench {
     }
 
     #[inline]
-    fn run(&mut self, side: Side) {
-        let Bench { gates, delta, a, b, out, rows, index } = self;
+    fn run(&mut self, side: GarblingRole) {
+        let KernelBench { gates, delta, a, b, out, rows, index } = self;
         match side {
-            Side::Garble => gates.garble(delta, *index, a, b, out, rows),
-            Side::Evaluate => gates.evaluate(*index, a, b, out, rows),
+            GarblingRole::Garble => gates.garble(delta, *index, a, b, out, rows),
+            GarblingRole::Evaluate => gates.evaluate(*index, a, b, out, rows),
         }
         *index = index.advance(out.len());
     }
@@ -94,12 +94,12 @@ impl Bench {
 /// If `period` does not divide `batch`.
 pub fn independent_gates(
     kernel: Kernel,
-    side: Side,
+    side: GarblingRole,
     batch: usize,
     period: usize,
     repetitions: usize,
 ) -> Rate {
-    let mut bench = Bench::new(kernel, batch, period);
+    let mut bench = KernelBench::new(kernel, batch, period);
     let batches = GATES.div_ceil(batch);
     rate(batches * batch, repetitions, || {
         for _ in 0..batches {
@@ -111,8 +111,13 @@ pub fn independent_gates(
 
 /// AND gates per second in a chain: `batch` gates at a time, each of whose `a` is the output of
 /// the batch before.
-pub fn dependent_gates(kernel: Kernel, side: Side, batch: usize, repetitions: usize) -> Rate {
-    let mut bench = Bench::new(kernel, batch, batch);
+pub fn dependent_gates(
+    kernel: Kernel,
+    side: GarblingRole,
+    batch: usize,
+    repetitions: usize,
+) -> Rate {
+    let mut bench = KernelBench::new(kernel, batch, batch);
     let batches = GATES.div_ceil(batch);
     rate(batches * batch, repetitions, || {
         for _ in 0..batches {
@@ -124,18 +129,18 @@ pub fn dependent_gates(kernel: Kernel, side: Side, batch: usize, repetitions: us
 }
 
 /// AND gates per second in the chain of a ripple adder of 32 bits, row after row of `lanes` lanes.
-pub fn chained_gates(kernel: Kernel, side: Side, lanes: usize, repetitions: usize) -> Rate {
+pub fn chained_gates(kernel: Kernel, side: GarblingRole, lanes: usize, repetitions: usize) -> Rate {
     const WIDTH: usize = 32;
-    let mut bench = Bench::new(kernel, WIDTH * lanes, lanes);
+    let mut bench = KernelBench::new(kernel, WIDTH * lanes, lanes);
     let mut x = vec![Block::ZERO; (WIDTH + 1) * lanes];
     let chains = GATES.div_ceil(WIDTH * lanes);
     rate(chains * WIDTH * lanes, repetitions, || {
         for _ in 0..chains {
-            let Bench { gates, delta, a, b, rows, index, .. } = &mut bench;
+            let KernelBench { gates, delta, a, b, rows, index, .. } = &mut bench;
             x.copy_within(WIDTH * lanes.., 0);
             match side {
-                Side::Garble => gates.garble_chain(delta, *index, a, &mut x, b, rows),
-                Side::Evaluate => gates.evaluate_chain(*index, a, &mut x, b, rows),
+                GarblingRole::Garble => gates.garble_chain(delta, *index, a, &mut x, b, rows),
+                GarblingRole::Evaluate => gates.evaluate_chain(*index, a, &mut x, b, rows),
             }
             *index = index.advance(WIDTH * lanes);
             black_box((&mut bench, &mut x));
@@ -145,10 +150,10 @@ pub fn chained_gates(kernel: Kernel, side: Side, lanes: usize, repetitions: usiz
 
 /// Gates per second whose hashes alone (re-keyed AES in registers, no labels read, no rows
 /// written) this kernel computes: what [`independent_gates`] could reach at most.
-pub fn hash_limit(kernel: Kernel, side: Side, repetitions: usize) -> Rate {
+pub fn hash_limit(kernel: Kernel, side: GarblingRole, repetitions: usize) -> Rate {
     let start = Block::from_bits(3);
     rate(GATES, repetitions, || {
-        let garbling = side == Side::Garble;
+        let garbling = side == GarblingRole::Garble;
         black_box(crate::half_gates::hashes_alone(kernel, black_box(start), garbling, GATES));
     })
 }

@@ -10,7 +10,7 @@ mod tests;
 use std::marker::PhantomData;
 
 use crate::matrix::{
-    Factors, Inlined, Products, Rows, add_products, add_products_of_several, on_threads,
+    Factors, Inlined, MatrixRows, SumOfProducts, add_products, add_products_of_several, on_threads,
 };
 use crate::{Simd, Width};
 
@@ -18,7 +18,7 @@ macro_rules! ring {
     ($name:ident, $several:ident, $products:ident, $word:ty, $doc:literal) => {
         struct $products;
 
-        impl Products for $products {
+        impl SumOfProducts for $products {
             type Element = $word;
             type Sum = $word;
             const TERMS: usize = usize::MAX;
@@ -56,15 +56,15 @@ macro_rules! ring {
         ) {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi2")]
-            fn avx2(out: &mut [$word], rows: Rows<'_, $word>, vector: &[$word]) {
+            fn avx2(out: &mut [$word], rows: MatrixRows<'_, $word>, vector: &[$word]) {
                 add_products::<$products>(out, rows, vector);
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
-            fn avx512(out: &mut [$word], rows: Rows<'_, $word>, vector: &[$word]) {
+            fn avx512(out: &mut [$word], rows: MatrixRows<'_, $word>, vector: &[$word]) {
                 add_products::<$products>(out, rows, vector);
             }
-            let rows = Rows::all(matrix, out.len(), vector.len());
+            let rows = MatrixRows::all(matrix, out.len(), vector.len());
             on_threads(threads, out, rows, |out, rows| match simd.width() {
                 // SAFETY: a `Simd` exists only for a width whose features this CPU has.
                 #[cfg(target_arch = "x86_64")]

@@ -2,7 +2,7 @@
 //!
 //! Apart from [`Kernel`](crate::Kernel) because machines with AVX2 and without VAES are many.
 
-use crate::Variant;
+use crate::InstructionSet;
 use std::sync::OnceLock;
 
 /// The widths that a [`Simd`] can stand for, narrowest first.
@@ -37,14 +37,14 @@ impl Simd {
     /// `portable` and `aesni` at no vectors of AVX, `vaes256` at AVX2.
     pub fn selected() -> Simd {
         static SELECTED: OnceLock<Simd> = OnceLock::new();
-        *SELECTED.get_or_init(|| Simd::best_within(Variant::cap()))
+        *SELECTED.get_or_init(|| Simd::best_within(InstructionSet::cap()))
     }
 
-    fn best_within(cap: Option<Variant>) -> Simd {
+    fn best_within(cap: Option<InstructionSet>) -> Simd {
         let cap = match cap {
-            Some(Variant::Portable | Variant::AesNi) => Width::Portable,
-            Some(Variant::Vaes256) => Width::Avx2,
-            Some(Variant::Vaes512) | None => Width::Avx512,
+            Some(InstructionSet::Portable | InstructionSet::AesNi) => Width::Portable,
+            Some(InstructionSet::Vaes256) => Width::Avx2,
+            Some(InstructionSet::Vaes512) | None => Width::Avx512,
         };
         Simd::supported().filter(|simd| simd.0 <= cap).last().unwrap_or(Simd::PORTABLE)
     }
@@ -96,9 +96,9 @@ mod tests {
     fn a_cap_never_selects_above_itself() {
         let widest = Simd::supported().last().expect("portable is always supported");
         assert_eq!(Simd::best_within(None), widest);
-        assert_eq!(Simd::best_within(Some(Variant::Portable)), Simd::PORTABLE);
-        assert_eq!(Simd::best_within(Some(Variant::AesNi)), Simd::PORTABLE);
-        assert!(Simd::best_within(Some(Variant::Vaes256)).width() <= Width::Avx2);
+        assert_eq!(Simd::best_within(Some(InstructionSet::Portable)), Simd::PORTABLE);
+        assert_eq!(Simd::best_within(Some(InstructionSet::AesNi)), Simd::PORTABLE);
+        assert!(Simd::best_within(Some(InstructionSet::Vaes256)).width() <= Width::Avx2);
         assert!(Simd::ALL.is_sorted());
     }
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use phineus_engine::{
-    Direction, FrameIndex, FrameMemory, SpillSlot, Storage, StorageBackend, StorageConfig,
-    StorageError, probe_disk,
+    FrameIndex, FrameMemory, SpillSlot, Storage, StorageBackend, StorageConfig, StorageError,
+    TransferDirection, probe_disk,
 };
 
 const REPETITIONS: usize = 5;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn measure(mut storage: Storage, mut frames: FrameMemory, slots: u32) -> Result<(), StorageError> {
     let depth = frames.frame_count();
     let bytes = f64::from(slots) * f64::from(frames.page_bytes());
-    for direction in [Direction::Out, Direction::In] {
+    for direction in [TransferDirection::Out, TransferDirection::In] {
         let mut speeds = Vec::new();
         let cipher_before = storage.statistics().cipher;
         let start = Instant::now();
@@ -67,7 +67,7 @@ fn measure(mut storage: Storage, mut frames: FrameMemory, slots: u32) -> Result<
 fn one_pass(
     storage: &mut Storage,
     frames: &mut FrameMemory,
-    direction: Direction,
+    direction: TransferDirection,
     slots: u32,
     seed: u64,
 ) -> Result<(), StorageError> {
@@ -76,13 +76,13 @@ fn one_pass(
         let frame = FrameIndex(step as u32 % depth);
         let is_used = step as u32 >= depth;
         match direction {
-            Direction::In => {
+            TransferDirection::In => {
                 if is_used {
                     storage.finish_in(frames, frame)?;
                 }
                 storage.issue_in(frames, frame, SpillSlot(slot))?;
             }
-            Direction::Out => {
+            TransferDirection::Out => {
                 if is_used {
                     storage.finish_out(frames, frame)?;
                 }

@@ -12,7 +12,7 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    Description, Flow, Instruction, Lane, Layout, Op, Openings, ProgramReader, Slot,
+    BlockValues, CarriedSlot, Description, Flow, Instruction, Lane, Layout, Op, ProgramReader,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -35,9 +35,13 @@ pub struct CarriedLayout {
 impl CarriedLayout {
     /// For these values; `places` says of each how many it has: two if a
     /// block loads and stores it, and none if it is not carried here.
-    pub fn new(slots: &[Slot], layout: Layout, places: impl Fn(usize) -> usize) -> CarriedLayout {
+    pub fn new(
+        slots: &[CarriedSlot],
+        layout: Layout,
+        places: impl Fn(usize) -> usize,
+    ) -> CarriedLayout {
         let mut wires = 0;
-        let place = |(slot, carried): (usize, &Slot)| {
+        let place = |(slot, carried): (usize, &CarriedSlot)| {
             let (count, first) = (places(slot), wires);
             let length = if count == 0 { 0 } else { layout.units(carried.shape()) as usize };
             wires += count * length;
@@ -121,13 +125,13 @@ impl Carried {
 }
 
 /// End of a block: the values that it opens and publishes.
-struct End<'a, D> {
+struct DriverValues<'a, D> {
     driver: &'a mut D,
     carried: &'a mut Carried,
-    slots: &'a [Slot],
+    slots: &'a [CarriedSlot],
 }
 
-impl<D: Driver> Openings for End<'_, D> {
+impl<D: Driver> BlockValues for DriverValues<'_, D> {
     type Error = D::Error;
 
     fn opened(&self, port: u32) -> Result<Lane, D::Error> {
@@ -135,7 +139,7 @@ impl<D: Driver> Openings for End<'_, D> {
     }
 
     fn publish(&mut self, slot: u32, value: u64) -> Result<(), D::Error> {
-        let Slot { element, lanes } = self.slots[slot as usize];
+        let CarriedSlot { element, lanes } = self.slots[slot as usize];
         let mut constant = Instruction::new(Op::Constant, element, lanes);
         let value = Lane::from(value) & phineus_bytecode::mask_of(element.width());
         constant.immediates = value.into_limbs();
@@ -177,7 +181,7 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
         memory.drain()?;
         driver.end_block().map_err(RunError::Driver)?;
         carried.end_block();
-        let mut end = End { driver, carried, slots: &description.slots };
+        let mut end = DriverValues { driver, carried, slots: &description.slots };
         next =
             flow.leave(description, block, &mut registers, &mut end).map_err(RunError::Driver)?;
         // A short block in a long loop reports too.

@@ -16,8 +16,8 @@ pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
 pub use driver::Driver;
 pub use interpret::{INSTRUCTIONS_PER_PROGRESS, Memory, RunError, run};
 pub use storage::{
-    Direction, DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot,
-    Storage, StorageBackend, StorageConfig, StorageError, StorageStatistics,
+    DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot, Storage,
+    StorageBackend, StorageConfig, StorageError, StorageStatistics, TransferDirection,
     available_memory_bytes, children_cpu_time, forbid_core_dumps, free_bytes, io_uring_refusal,
     memlock_limit_bytes, peak_resident_bytes, probe_disk, release_libraries, resident_bytes,
 };

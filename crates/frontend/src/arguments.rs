@@ -39,32 +39,32 @@ impl Parameter {
 pub struct Arguments {
     values: BTreeMap<String, String>,
     rows: BTreeMap<String, u64>,
-    used: Used,
+    used: UsedParameters,
 }
 
 /// The parameters that were asked for. It is no part of what arguments say.
 #[derive(Debug, Default)]
-struct Used(Mutex<BTreeSet<String>>);
+struct UsedParameters(Mutex<BTreeSet<String>>);
 
-impl Used {
+impl UsedParameters {
     fn names(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.lock().expect("no code panics while it holds this lock")
     }
 }
 
-impl Clone for Used {
-    fn clone(&self) -> Used {
-        Used(Mutex::new(self.names().clone()))
+impl Clone for UsedParameters {
+    fn clone(&self) -> UsedParameters {
+        UsedParameters(Mutex::new(self.names().clone()))
     }
 }
 
-impl PartialEq for Used {
-    fn eq(&self, _: &Used) -> bool {
+impl PartialEq for UsedParameters {
+    fn eq(&self, _: &UsedParameters) -> bool {
         true
     }
 }
 
-impl Eq for Used {}
+impl Eq for UsedParameters {}
 
 impl Arguments {
     /// The defaults of `program`, with `given` in their place.
@@ -90,7 +90,7 @@ impl Arguments {
             })?;
             values.insert(parameter.name, value);
         }
-        Ok(Arguments { values, rows: BTreeMap::new(), used: Used::default() })
+        Ok(Arguments { values, rows: BTreeMap::new(), used: UsedParameters::default() })
     }
 
     /// States that input `port` has `rows` rows.

@@ -6,8 +6,8 @@
 //! their own.
 //!
 //! A value of one block is used in another as it is: it is carried there. What changes from
-//! iteration to iteration of a loop is state, or a [`Variable`]. Outputs leave in the block that
-//! ends the program.
+//! iteration to iteration of a loop is state, or a [`BlockVariable`]. Outputs leave in the block
+//! that ends the program.
 //! ```
 //! use phineus_frontend::{U32, program};
 //!
@@ -26,17 +26,17 @@ mod state;
 
 use phineus_bytecode::limits::REGISTER_BITS;
 use phineus_bytecode::{
-    Column, ElementType, Encoding, Instruction, Next, Op, OutputPort, RegisterOp, Sharing, Slot,
-    Step,
+    CarriedSlot, Column, ElementType, Encoding, Instruction, Op, OutputPort, RegisterOp,
+    RegisterStep, Sharing, Successor,
 };
 
 use crate::element::Element;
 use crate::integer::Bit;
 use crate::tracer::Tracer;
-use crate::value::{Place, Value};
+use crate::value::{Value, ValueOrigin};
 
-pub(crate) use recorded::{Recorded, local, name_of_block};
-pub use state::State;
+pub(crate) use recorded::{RecordedBlock, local, name_of_block};
+pub use state::LoopState;
 
 /// A stretch of a program that runs from its begin to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ pub struct Register(u32);
 
 /// A secret value that may be another one each time that a block runs.
 #[derive(Clone, Debug)]
-pub struct Variable {
+pub struct BlockVariable {
     slot: u32,
     element: ElementType,
     lanes: u32,
@@ -82,7 +82,7 @@ impl Tracer {
             &[value],
             [u64::from(port), 0, 0, 0],
         );
-        self.step(Step::Open { register: register.0, port });
+        self.step(RegisterStep::Open { register: register.0, port });
         register
     }
 
@@ -108,7 +108,7 @@ impl Tracer {
     #[track_caller]
     pub fn register(&self, value: u64) -> Register {
         let register = self.new_register();
-        self.step(Step::Set { register: register.0, value });
+        self.step(RegisterStep::Set { register: register.0, value });
         register
     }
 
@@ -116,7 +116,7 @@ impl Tracer {
     #[track_caller]
     pub fn compute(&self, op: RegisterOp, a: Register, b: Register) -> Register {
         let register = self.new_register();
-        self.step(Step::Compute { register: register.0, op, a: a.0, b: b.0 });
+        self.step(RegisterStep::Compute { register: register.0, op, a: a.0, b: b.0 });
         register
     }
 
@@ -124,7 +124,7 @@ impl Tracer {
     #[track_caller]
     pub fn assign(&self, register: Register, source: Register) {
         let (op, a, b) = (RegisterOp::Or, source.0, source.0);
-        self.step(Step::Compute { register: register.0, op, a, b });
+        self.step(RegisterStep::Compute { register: register.0, op, a, b });
     }
 
     /// A register as a public value in every lane, cut to its type, to compute with.
@@ -157,10 +157,10 @@ impl Tracer {
     /// A block that is not recorded yet.
     pub fn new_block(&self) -> BlockId {
         let mut recording = self.recording.borrow_mut();
-        match Recorded::temporary() {
+        match RecordedBlock::temporary() {
             Ok(block) => recording.blocks.push(block),
             Err(error) => {
-                recording.blocks.push(Recorded::unwritten());
+                recording.blocks.push(RecordedBlock::unwritten());
                 recording.failed(error);
             }
         }
@@ -191,18 +191,18 @@ impl Tracer {
     /// Ends the block at hand; `block` runs next.
     #[track_caller]
     pub fn jump(&self, block: BlockId) {
-        self.end_block(Next::Jump { block: block.0 as u32 });
+        self.end_block(Successor::Jump { block: block.0 as u32 });
     }
 
     /// Ends the block at hand; `nonzero` runs next unless `register` is 0, and `zero` if it is.
     #[track_caller]
     pub fn branch(&self, register: Register, nonzero: BlockId, zero: BlockId) {
         let (nonzero, zero) = (nonzero.0 as u32, zero.0 as u32);
-        self.end_block(Next::Branch { register: register.0, nonzero, zero });
+        self.end_block(Successor::Branch { register: register.0, nonzero, zero });
     }
 
     #[track_caller]
-    fn end_block(&self, next: Next) {
+    fn end_block(&self, next: Successor) {
         self.settle();
         let had_ended = {
             let mut recording = self.recording.borrow_mut();
@@ -216,20 +216,20 @@ impl Tracer {
 
     /// A variable that is `value` at first.
     #[track_caller]
-    pub fn variable(&self, value: &Value) -> Variable {
+    pub fn variable(&self, value: &Value) -> BlockVariable {
         let (element, lanes) = (value.element(), value.lanes());
-        let variable = Variable { slot: self.new_slot(element, lanes), element, lanes };
+        let variable = BlockVariable { slot: self.new_slot(element, lanes), element, lanes };
         self.set(&variable, value);
         variable
     }
 
     /// Gives `variable` another value, of its type, in its sharing.
     #[track_caller]
-    pub fn set(&self, variable: &Variable, value: &Value) {
-        if matches!(value.place(), Place::Poisoned) {
+    pub fn set(&self, variable: &BlockVariable, value: &Value) {
+        if matches!(value.place(), ValueOrigin::Poisoned) {
             return;
         }
-        let Variable { slot, element, lanes } = *variable;
+        let BlockVariable { slot, element, lanes } = *variable;
         let wanted = element.shared(Sharing::Any);
         if (value.integer(), value.lanes()) != (wanted, lanes) || !self.is_same(value.tracer()) {
             self.fault(format!(
@@ -250,8 +250,8 @@ impl Tracer {
 
     /// Current value of `variable`.
     #[track_caller]
-    pub fn get(&self, variable: &Variable) -> Value {
-        let Variable { slot, element, lanes } = *variable;
+    pub fn get(&self, variable: &BlockVariable) -> Value {
+        let BlockVariable { slot, element, lanes } = *variable;
         let set = {
             let recording = self.recording.borrow();
             let name = recording.current().stores.get(&slot).copied();
@@ -269,7 +269,7 @@ impl Tracer {
     /// All parties learn how often `body` ran. `name` says in the list of what is revealed what is
     /// opened.
     #[track_caller]
-    pub fn while_open<S: State>(
+    pub fn while_open<S: LoopState>(
         &self,
         name: &str,
         state: S,
@@ -291,7 +291,7 @@ impl Tracer {
     /// Repeats `body` on the state `count` times, for `count` opened once; `body` gets the number
     /// of the turn, from 0 on. Gives the state of the end.
     #[track_caller]
-    pub fn for_open<S: State>(
+    pub fn for_open<S: LoopState>(
         &self,
         name: &str,
         count: &impl Element,
@@ -319,7 +319,7 @@ impl Tracer {
     /// The state after `then` if `condition`, which is opened, is 1, else after `otherwise`; only
     /// that one runs.
     #[track_caller]
-    pub fn if_open<S: State>(
+    pub fn if_open<S: LoopState>(
         &self,
         name: &str,
         condition: &Bit,
@@ -343,14 +343,14 @@ impl Tracer {
     }
 
     #[track_caller]
-    fn variables(&self, state: &impl State) -> Vec<Variable> {
+    fn variables(&self, state: &impl LoopState) -> Vec<BlockVariable> {
         let mut values = Vec::new();
         state.values(&mut values);
         values.iter().map(|value| self.variable(value)).collect()
     }
 
     #[track_caller]
-    fn set_all(&self, variables: &[Variable], state: &impl State) {
+    fn set_all(&self, variables: &[BlockVariable], state: &impl LoopState) {
         let mut values = Vec::new();
         state.values(&mut values);
         if values.len() != variables.len() {
@@ -361,7 +361,7 @@ impl Tracer {
     }
 
     #[track_caller]
-    fn rebuilt<S: State>(&self, state: &S, variables: &[Variable]) -> S {
+    fn rebuilt<S: LoopState>(&self, state: &S, variables: &[BlockVariable]) -> S {
         let mut values = variables.iter().map(|variable| self.get(variable));
         state.rebuilt(&mut values)
     }
@@ -374,12 +374,12 @@ impl Tracer {
 
     fn new_slot(&self, element: ElementType, lanes: u32) -> u32 {
         let slots = &mut self.recording.borrow_mut().description.slots;
-        slots.push(Slot { element, lanes });
+        slots.push(CarriedSlot { element, lanes });
         slots.len() as u32 - 1
     }
 
     #[track_caller]
-    fn step(&self, step: Step) {
+    fn step(&self, step: RegisterStep) {
         let has_ended = {
             let mut recording = self.recording.borrow_mut();
             recording.current_mut().steps.push(step);
@@ -419,7 +419,7 @@ impl Tracer {
         // Another view of it may have another sign, which belongs to the instruction.
         let stated = self.recording.borrow().description.slots[slot as usize].element;
         match self.load(slot, stated, lanes).place() {
-            Place::Named(name) => Some(*name),
+            ValueOrigin::Named(name) => Some(*name),
             _ => None,
         }
     }

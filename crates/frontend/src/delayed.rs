@@ -8,7 +8,8 @@
 //! a tile of `m` by `k` by `n` opens `m k + k n` elements for `m k n` products.
 //!
 //! What is computed once stays so: a sum goes on from one that is recorded or that somebody holds
-//! ([`Known`]), takes products for which that holds as they are, and never copies more than one term.
+//! ([`SharedSum`]), takes products for which that holds as they are, and never copies more than one
+//! term.
 //!
 //! Memory: at most [`TERMS_MAX`] terms wait; then all that somebody holds is recorded. Order: what
 //! is recorded when depends on the program alone.
@@ -22,7 +23,7 @@ use std::rc::{Rc, Weak};
 use phineus_bytecode::{Lane, Sharing};
 
 use crate::tracer::Tracer;
-use crate::value::{Place, Value};
+use crate::value::{Value, ValueOrigin};
 
 use tiles::products;
 
@@ -31,32 +32,32 @@ const TERMS_MAX: usize = 1 << 16;
 
 /// A sum of products of vectors and factors, and of other values.
 pub(crate) struct Delayed {
-    last: Rc<Term>,
-    rests: Option<Rc<Rest>>,
-    done: Done,
+    last: Rc<SumTerm>,
+    rests: Option<Rc<OtherSummands>>,
+    done: RecordedSum,
 }
 
 /// The value of a sum, once it is recorded.
-type Done = Rc<RefCell<Option<Value>>>;
+type RecordedSum = Rc<RefCell<Option<Value>>>;
 
 /// A value that was added to a sum, and those before it.
-struct Rest {
-    before: Option<Rc<Rest>>,
+struct OtherSummands {
+    before: Option<Rc<OtherSummands>>,
     value: Value,
 }
 
 /// A sum that others go on from, or take as a term: while somebody holds it, it is recorded for
 /// itself, and what it holds is not computed again.
 #[derive(Clone)]
-struct Known {
+struct SharedSum {
     sum: Weak<Delayed>,
-    rests: Option<Rc<Rest>>,
-    done: Done,
+    rests: Option<Rc<OtherSummands>>,
+    done: RecordedSum,
 }
 
 /// The last term of a sum, and those before it.
-struct Term {
-    before: Option<Rc<Term>>,
+struct SumTerm {
+    before: Option<Rc<SumTerm>>,
     count: u32,
     /// Of all vectors, in order.
     key: u64,
@@ -64,12 +65,12 @@ struct Term {
     /// A lane of a value.
     factor: (Value, u32),
     /// The product that this term was, where it was added to a sum.
-    product: Option<Known>,
+    product: Option<SharedSum>,
     /// The first sum that ends here.
-    sum: OnceCell<Known>,
+    sum: OnceCell<SharedSum>,
 }
 
-impl Drop for Term {
+impl Drop for SumTerm {
     /// One after the other: a long sum is more than a stack holds.
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -79,7 +80,7 @@ impl Drop for Term {
     }
 }
 
-impl Drop for Rest {
+impl Drop for OtherSummands {
     fn drop(&mut self) {
         let mut next = self.before.take();
         while let Some(mut rest) = next.and_then(Rc::into_inner) {
@@ -88,9 +89,9 @@ impl Drop for Rest {
     }
 }
 
-impl Known {
-    fn of(sum: &Rc<Delayed>) -> Known {
-        Known { sum: Rc::downgrade(sum), rests: sum.rests.clone(), done: sum.done.clone() }
+impl SharedSum {
+    fn of(sum: &Rc<Delayed>) -> SharedSum {
+        SharedSum { sum: Rc::downgrade(sum), rests: sum.rests.clone(), done: sum.done.clone() }
     }
 
     fn is_done(&self) -> bool {
@@ -98,31 +99,31 @@ impl Known {
     }
 }
 
-impl Term {
+impl SumTerm {
     /// `before` with a term more.
     fn after(
-        before: Option<Rc<Term>>,
+        before: Option<Rc<SumTerm>>,
         vector: &Value,
         factor: (Value, u32),
-        product: Option<Known>,
-    ) -> Rc<Term> {
+        product: Option<SharedSum>,
+    ) -> Rc<SumTerm> {
         let (count, key) = before.as_ref().map_or((0, 0), |term| (term.count, term.key));
         let name = match vector.place() {
-            Place::Named(name) => *name,
+            ValueOrigin::Named(name) => *name,
             _ => u64::MAX,
         };
         // To find sums that may have the same vectors; they are compared.
         let key = (key.rotate_left(5) ^ name).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let (vector, sum) = (vector.clone(), OnceCell::new());
-        Rc::new(Term { before, count: count + 1, key, vector, factor, product, sum })
+        Rc::new(SumTerm { before, count: count + 1, key, vector, factor, product, sum })
     }
 
     /// From the last to the first.
-    fn all(&self) -> impl Iterator<Item = &Term> {
+    fn all(&self) -> impl Iterator<Item = &SumTerm> {
         std::iter::successors(Some(self), |term| term.before.as_deref())
     }
 
-    fn has_vectors_of(&self, other: &Term) -> bool {
+    fn has_vectors_of(&self, other: &SumTerm) -> bool {
         self.count == other.count
             && self.all().zip(other.all()).all(|(a, b)| is_same(&a.vector, &b.vector))
     }
@@ -131,8 +132,8 @@ impl Term {
 /// Whether both are the same value under the same name.
 fn is_same(a: &Value, b: &Value) -> bool {
     let same = match (a.place(), b.place()) {
-        (Place::Named(a), Place::Named(b)) => a == b,
-        (Place::Input(a), Place::Input(b)) => Rc::ptr_eq(a, b),
+        (ValueOrigin::Named(a), ValueOrigin::Named(b)) => a == b,
+        (ValueOrigin::Input(a), ValueOrigin::Input(b)) => Rc::ptr_eq(a, b),
         _ => false,
     };
     same && a.shape() == b.shape()
@@ -140,7 +141,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
 
 /// The sums that wait.
 #[derive(Default)]
-pub(crate) struct Waiting {
+pub(crate) struct PendingSums {
     by_key: HashMap<u64, Vec<Weak<Delayed>>>,
     /// All delayed sums, in the order of their creation.
     all: Vec<Weak<Delayed>>,
@@ -156,13 +157,13 @@ impl Value {
         }
         // A chain of delayed factors would be as long as the program.
         let (vector, factor) = (self.settled(), factor.settled());
-        self.delayed(Term::after(None, &vector, (factor, lane), None), None)
+        self.delayed(SumTerm::after(None, &vector, (factor, lane), None), None)
     }
 
-    fn delayed(&self, last: Rc<Term>, rests: Option<Rc<Rest>>) -> Value {
+    fn delayed(&self, last: Rc<SumTerm>, rests: Option<Rc<OtherSummands>>) -> Value {
         let key = last.key;
-        let delayed = Rc::new(Delayed { last, rests, done: Done::default() });
-        delayed.last.sum.get_or_init(|| Known::of(&delayed));
+        let delayed = Rc::new(Delayed { last, rests, done: RecordedSum::default() });
+        delayed.last.sum.get_or_init(|| SharedSum::of(&delayed));
         let is_full = {
             let waiting = &mut self.tracer().recording.borrow_mut().waiting;
             waiting.by_key.entry(key).or_default().push(Rc::downgrade(&delayed));
@@ -178,7 +179,7 @@ impl Value {
     /// As it is, or as it was recorded.
     pub(crate) fn settled(&self) -> Value {
         match self.place() {
-            Place::Delayed(delayed) => {
+            ValueOrigin::Delayed(delayed) => {
                 let done = delayed.recorded(self.tracer());
                 done.with_sign(self.element().is_signed())
             }
@@ -188,7 +189,7 @@ impl Value {
 
     fn waits(&self) -> Option<&Rc<Delayed>> {
         match self.place() {
-            Place::Delayed(delayed) if delayed.done.borrow().is_none() => Some(delayed),
+            ValueOrigin::Delayed(delayed) if delayed.done.borrow().is_none() => Some(delayed),
             _ => None,
         }
     }
@@ -217,13 +218,13 @@ impl Value {
         Some(match product {
             // One product more. What is longer would have to be copied.
             Some(more) if longer.lanes() == other.lanes() => {
-                let Term { vector, factor, .. } = &*more.last;
-                let product = Some(Known::of(more));
-                longer.delayed(Term::after(Some(last), vector, factor.clone(), product), before)
+                let SumTerm { vector, factor, .. } = &*more.last;
+                let product = Some(SharedSum::of(more));
+                longer.delayed(SumTerm::after(Some(last), vector, factor.clone(), product), before)
             }
             _ => {
                 let value = other.settled().tile(longer.lanes());
-                longer.delayed(last, Some(Rc::new(Rest { before, value })))
+                longer.delayed(last, Some(Rc::new(OtherSummands { before, value })))
             }
         })
     }
@@ -314,8 +315,8 @@ impl Delayed {
     }
 
     /// Whether the sum up to `term` is recorded.
-    fn goes_on_from(&self, term: &Term) -> bool {
-        term.sum.get().is_some_and(Known::is_done)
+    fn goes_on_from(&self, term: &SumTerm) -> bool {
+        term.sum.get().is_some_and(SharedSum::is_done)
     }
 
     /// Outline of the pending sum; `None` if it has been recorded.
@@ -352,7 +353,7 @@ fn go_on(alike: &[Rc<Delayed>]) -> bool {
 
 /// Terms of a sum that have not been computed.
 struct Outline<'a> {
-    terms: Vec<&'a Term>,
+    terms: Vec<&'a SumTerm>,
     added: Vec<Value>,
 }
 
@@ -364,7 +365,7 @@ impl Outline<'_> {
 }
 
 /// Records sums with the same vectors.
-fn record(group: &[(Done, Outline<'_>)]) {
+fn record(group: &[(RecordedSum, Outline<'_>)]) {
     let products = products(group);
     for (index, (done, outline)) in group.iter().enumerate() {
         let product = products.get(index).cloned();

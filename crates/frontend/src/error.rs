@@ -8,7 +8,7 @@ pub const FAULTS_MAX: usize = 20;
 
 /// One mistake in a program, and where it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ProgramFault {
     /// The source file, without its folders.
     pub file: String,
     /// The line in it.
@@ -17,16 +17,16 @@ pub struct Fault {
     pub what: String,
 }
 
-impl Fault {
+impl ProgramFault {
     /// A fault at `location`.
-    pub(crate) fn at(location: &Location<'_>, what: String) -> Fault {
+    pub(crate) fn at(location: &Location<'_>, what: String) -> ProgramFault {
         let path = location.file();
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        Fault { file: file.to_string(), line: location.line(), what }
+        ProgramFault { file: file.to_string(), line: location.line(), what }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ProgramFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file, self.line, self.what)
     }
@@ -34,9 +34,9 @@ impl fmt::Display for Fault {
 
 /// The faults of one program, in the order in which they were found, at most [`FAULTS_MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Faults(pub Vec<Fault>);
+pub struct ProgramFaults(pub Vec<ProgramFault>);
 
-impl fmt::Display for Faults {
+impl fmt::Display for ProgramFaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.0.iter().enumerate() {
             if index > 0 {
@@ -54,7 +54,7 @@ impl fmt::Display for Faults {
 pub enum ProgramError {
     /// The program makes mistakes; one line each.
     #[error("{0}")]
-    Faults(Faults),
+    Faults(ProgramFaults),
     /// A parameter that the program does not have.
     #[error("'{program}' has no parameter '{name}'; it has {known}")]
     UnknownParameter {

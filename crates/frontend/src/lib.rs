@@ -46,9 +46,9 @@ pub mod untyped {
 }
 
 pub use arguments::{Arguments, Parameter};
-pub use blocks::{BlockId, Register, State, Variable};
+pub use blocks::{BlockId, BlockVariable, LoopState, Register};
 pub use element::{Element, Operand};
-pub use error::{FAULTS_MAX, Fault, Faults, ProgramError};
+pub use error::{FAULTS_MAX, ProgramError, ProgramFault, ProgramFaults};
 pub use fixed::Fixed;
 pub use integer::{Bit, I8, I16, I32, I64, I128, Int, U8, U16, U32, U64, U128, U256, UInt, select};
 pub use order::arranged;

@@ -25,7 +25,7 @@ pub struct InputBuilder {
 pub struct OutputBuilder {
     tracer: Tracer,
     port: OutputPort,
-    columns: Vec<Vec<Chunk>>,
+    columns: Vec<Vec<OutputChunk>>,
 }
 
 /// An output that is given out while it is computed; see [`OutputBuilder::rows`].
@@ -40,7 +40,7 @@ pub struct OutputRows {
 }
 
 /// Output of one column over consecutive rows.
-struct Chunk {
+struct OutputChunk {
     value: Value,
     /// First bit and number of bits, if not all of them.
     bits: Option<(u16, u16)>,
@@ -214,7 +214,7 @@ impl InputBuilder {
         let head = head.min(port.rows);
         let (rows, columns) = (port.rows, port.columns.clone());
         let port = tracer.add_input(port);
-        let source = Source { tracer: &tracer, port, columns: &columns, lanes, is_packed };
+        let source = InputSource { tracer: &tracer, port, columns: &columns, lanes, is_packed };
         (source.read(0, head), source.read(head, rows - head))
     }
 
@@ -225,7 +225,7 @@ impl InputBuilder {
     }
 }
 
-struct Source<'a> {
+struct InputSource<'a> {
     tracer: &'a Tracer,
     port: u64,
     columns: &'a [Column],
@@ -233,7 +233,7 @@ struct Source<'a> {
     is_packed: bool,
 }
 
-impl Source<'_> {
+impl InputSource<'_> {
     #[track_caller]
     fn read(&self, first: u64, rows: u64) -> Records {
         let mut elements: Vec<ElementType> = self.columns.iter().map(|c| c.element).collect();
@@ -281,7 +281,7 @@ impl OutputBuilder {
             ));
         }
         self.port.columns.push(column);
-        let chunks = chunks.into_iter().map(|value| Chunk { value, bits });
+        let chunks = chunks.into_iter().map(|value| OutputChunk { value, bits });
         self.columns.push(chunks.collect());
         self
     }
@@ -393,7 +393,7 @@ impl OutputBuilder {
                 .filter_map(|(index, (row, chunks))| chunks.peek().map(|_| (*row, index)))
                 .min();
             let Some((row, index)) = next else { break };
-            let Chunk { value, bits } = columns[index].1.next().expect("peeked");
+            let OutputChunk { value, bits } = columns[index].1.next().expect("peeked");
             let chunk = bits.map_or(value.clone(), |(first, width)| value.bit_slice(first, width));
             columns[index].0 = row + u64::from(chunk.lanes());
             debug_assert!(chunk.shape().wires() <= VALUE_WIRES_MAX);

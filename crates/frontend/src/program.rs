@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 
-use phineus_bytecode::{Description, Table, Written};
+use phineus_bytecode::{Description, FileSummary, Table};
 
 use crate::arguments::{Arguments, Parameter};
 use crate::error::ProgramError;
@@ -123,7 +123,7 @@ pub struct Traced {
     /// Parties, ports and parameters.
     pub description: Description,
     /// Size and hash of the file.
-    pub written: Written,
+    pub written: FileSummary,
 }
 
 /// Traces `program` into `output`.

@@ -7,7 +7,8 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::meaning::{Lanes, mask_of};
 use phineus_bytecode::{
-    Blocks, Description, Instruction, Lane, Op, Openings, ProgramReader, Shared, Slot, Table,
+    BlockDirectory, BlockValues, CarriedSlot, CowList, Description, Instruction, Lane, Op,
+    ProgramReader, Table,
 };
 
 use crate::arguments::Arguments;
@@ -26,7 +27,7 @@ pub fn run(
 
 /// Runs a program file on `inputs`; gives what it reveals at its end.
 pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Table>, ProgramError> {
-    if let Some(blocks) = Blocks::read(&mut file)? {
+    if let Some(blocks) = BlockDirectory::read(&mut file)? {
         let mut state = ReferenceState::new(&blocks.description, inputs)?;
         let mut registers = vec![0; blocks.flow.registers as usize];
         let mut next = Some(0);
@@ -50,7 +51,7 @@ struct ReferenceState<'a> {
     inputs: &'a [Table],
     outputs: Vec<Table>,
     values: Vec<Lanes>,
-    slots: Shared<Slot>,
+    slots: CowList<CarriedSlot>,
     carried: Vec<Lanes>,
     /// Values that the current block stores for later ones.
     stored: Vec<(usize, Lanes)>,
@@ -87,7 +88,7 @@ impl ReferenceState<'_> {
     }
 }
 
-impl Openings for ReferenceState<'_> {
+impl BlockValues for ReferenceState<'_> {
     type Error = Infallible;
 
     fn opened(&self, port: u32) -> Result<Lane, Infallible> {
@@ -95,7 +96,7 @@ impl Openings for ReferenceState<'_> {
     }
 
     fn publish(&mut self, slot: u32, value: u64) -> Result<(), Infallible> {
-        let Slot { element, lanes } = self.slots[slot as usize];
+        let CarriedSlot { element, lanes } = self.slots[slot as usize];
         let value = Lane::from(value) & mask_of(element.width());
         self.carried[slot as usize] = vec![value; lanes as usize];
         Ok(())

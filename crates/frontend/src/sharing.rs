@@ -7,7 +7,7 @@
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{Op, Sharing};
 
-use crate::value::{Place, Value};
+use crate::value::{Value, ValueOrigin};
 
 /// The sharing of `op` on these operands; `None` after a mistake, which is reported.
 #[track_caller]
@@ -15,7 +15,7 @@ pub(crate) fn common(op: Op, operands: &[&Value]) -> Option<Sharing> {
     let mut common = Sharing::Any;
     for operand in operands {
         match (common, operand.sharing()) {
-            _ if matches!(operand.place(), Place::Poisoned) => return None,
+            _ if matches!(operand.place(), ValueOrigin::Poisoned) => return None,
             (_, Sharing::Any) => {}
             (Sharing::Any, sharing) => common = sharing,
             (sharing, other) if sharing == other => {}
@@ -46,7 +46,7 @@ pub(crate) fn common(op: Op, operands: &[&Value]) -> Option<Sharing> {
 #[track_caller]
 pub(crate) fn refuses_width(what: &str, value: &Value, width: u16) -> bool {
     let refuses = value.sharing() == Sharing::Arithmetic && value.width() != width;
-    if refuses && !matches!(value.place(), Place::Poisoned) {
+    if refuses && !matches!(value.place(), ValueOrigin::Poisoned) {
         let from = value.element();
         value.tracer().fault(format!(
             "{what} from {from} to {width} bits is not possible on arithmetic shares: they keep \
@@ -77,7 +77,7 @@ impl Value {
             return self.clone();
         }
         let element = self.element().shared(sharing);
-        if matches!(self.place(), Place::Poisoned) {
+        if matches!(self.place(), ValueOrigin::Poisoned) {
             return Value::poisoned(self.tracer(), element, self.lanes());
         }
         if sharing == Sharing::Arithmetic && self.width() > RING_WIDTH_MAX {
@@ -88,7 +88,7 @@ impl Value {
             ));
             return Value::poisoned(self.tracer(), element, self.lanes());
         }
-        if let Place::Input(cells) = self.place() {
+        if let ValueOrigin::Input(cells) = self.place() {
             let cells = self.tracer().shared_cells(cells, sharing);
             return Value::of_cells(self.tracer(), cells).with_sign(element.is_signed());
         }

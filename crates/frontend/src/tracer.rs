@@ -19,21 +19,21 @@ use phineus_bytecode::{
     Shape, Sharing,
 };
 
-use crate::blocks::{Recorded, local, name_of_block};
-use crate::delayed::Waiting;
-use crate::error::{FAULTS_MAX, Fault, Faults, ProgramError};
+use crate::blocks::{RecordedBlock, local, name_of_block};
+use crate::delayed::PendingSums;
+use crate::error::{FAULTS_MAX, ProgramError, ProgramFault, ProgramFaults};
 use crate::program::Traced;
-use crate::value::{Place, Value};
+use crate::value::{Value, ValueOrigin};
 
 /// Records a program. A clone is another handle to the same recording.
 #[derive(Clone)]
 pub struct Tracer {
-    pub(crate) recording: Rc<RefCell<Recording>>,
+    pub(crate) recording: Rc<RefCell<TraceState>>,
 }
 
-pub(crate) struct Recording {
+pub(crate) struct TraceState {
     /// The blocks of the program, and which of them is being recorded.
-    pub(crate) blocks: Vec<Recorded>,
+    pub(crate) blocks: Vec<RecordedBlock>,
     pub(crate) current: usize,
     /// How many public registers there are.
     pub(crate) registers: u32,
@@ -43,22 +43,22 @@ pub(crate) struct Recording {
     pub(crate) carried: HashMap<u64, u32>,
     /// By register and type, where it is published.
     pub(crate) published: HashMap<(u32, ElementType, u32), u32>,
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<ProgramFault>,
     failure: Option<phineus_bytecode::Error>,
     pub(crate) description: Description,
     /// Cells of inputs that were read and not recorded yet.
-    pending: Vec<Rc<Cells>>,
+    pending: Vec<Rc<InputCells>>,
     /// Sums that are recorded when something needs them.
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: PendingSums,
     /// Conversions recorded before, by the value's name modulo their number.
-    converted: [Option<Conversion>; CONVERSIONS_KEPT],
+    converted: [Option<SharingConversion>; CONVERSIONS_KEPT],
 }
 
 /// Some rows of a column of an input.
 ///
 /// They are recorded when something else is recorded, or never: a program that reads a column and
 /// brings it to a sharing at once means an input in that sharing.
-pub(crate) struct Cells {
+pub(crate) struct InputCells {
     pub(crate) element: ElementType,
     pub(crate) lanes: u32,
     immediates: [u64; 4],
@@ -66,12 +66,12 @@ pub(crate) struct Cells {
     /// Read in a sharing before they were recorded: only a use of them records them.
     is_replaced: Cell<bool>,
     /// Input cells in each sharing, by the code of the sharing.
-    shared: RefCell<[Option<Rc<Cells>>; Sharing::ALL.len()]>,
+    shared: RefCell<[Option<Rc<InputCells>>; Sharing::ALL.len()]>,
 }
 
-impl Cells {
-    fn new(element: ElementType, lanes: u32, immediates: [u64; 4]) -> Rc<Cells> {
-        Rc::new(Cells {
+impl InputCells {
+    fn new(element: ElementType, lanes: u32, immediates: [u64; 4]) -> Rc<InputCells> {
+        Rc::new(InputCells {
             element,
             lanes,
             immediates,
@@ -88,7 +88,7 @@ const CONVERSIONS_KEPT: usize = 64;
 
 /// The value called `from` is `to` in the sharing.
 #[derive(Clone, Copy)]
-struct Conversion {
+struct SharingConversion {
     from: u64,
     sharing: Sharing,
     to: u64,
@@ -101,8 +101,8 @@ impl Tracer {
     /// Begins a program called `name`, written to `output` as it grows.
     pub fn new(name: &str, output: impl Write + 'static) -> Result<Tracer, ProgramError> {
         let output: Box<dyn Write> = Box::new(output);
-        let recording = Recording {
-            blocks: vec![Recorded::new(ProgramWriter::new(output, Kind::Program)?)],
+        let recording = TraceState {
+            blocks: vec![RecordedBlock::new(ProgramWriter::new(output, Kind::Program)?)],
             current: 0,
             registers: 0,
             opened: HashMap::new(),
@@ -112,7 +112,7 @@ impl Tracer {
             failure: None,
             description: Description { name: name.to_string(), ..Description::default() },
             pending: Vec::new(),
-            waiting: Waiting::default(),
+            waiting: PendingSums::default(),
             converted: [None; CONVERSIONS_KEPT],
         };
         Ok(Tracer { recording: Rc::new(RefCell::new(recording)) })
@@ -151,7 +151,8 @@ impl Tracer {
     /// Completes the program.
     ///
     /// # Errors
-    /// [`ProgramError::Faults`] if the program made mistakes; nothing useful was written then.
+    /// [`ProgramError::Faults`] if the program made mistakes; nothing useful was written
+    /// then.
     pub fn finish(&self) -> Result<Traced, ProgramError> {
         let mut recording = self.recording.borrow_mut();
         recording.flush();
@@ -162,7 +163,7 @@ impl Tracer {
             return Err(ProgramError::Refused(faults.join("\n")));
         }
         if !recording.faults.is_empty() {
-            return Err(ProgramError::Faults(Faults(recording.faults.clone())));
+            return Err(ProgramError::Faults(ProgramFaults(recording.faults.clone())));
         }
         if let Some(failure) = recording.failure.take() {
             return Err(failure.into());
@@ -176,7 +177,7 @@ impl Tracer {
     pub fn fault(&self, what: String) {
         let mut recording = self.recording.borrow_mut();
         if recording.faults.len() < FAULTS_MAX {
-            let fault = Fault::at(Location::caller(), what);
+            let fault = ProgramFault::at(Location::caller(), what);
             recording.faults.push(fault);
         }
     }
@@ -184,7 +185,7 @@ impl Tracer {
     /// How many instructions were recorded.
     pub fn instruction_count(&self) -> u64 {
         let recording = self.recording.borrow();
-        recording.blocks.iter().map(Recorded::instruction_count).sum()
+        recording.blocks.iter().map(RecordedBlock::instruction_count).sum()
     }
 
     pub(crate) fn is_same(&self, other: &Tracer) -> bool {
@@ -218,24 +219,25 @@ impl Tracer {
         element: ElementType,
         lanes: u32,
         immediates: [u64; 4],
-    ) -> Option<Rc<Cells>> {
+    ) -> Option<Rc<InputCells>> {
         let mut instruction = Instruction::new(Op::Input, element, lanes);
         instruction.immediates = immediates;
         if let Some(what) = violation(&instruction, &[]) {
             self.fault(what);
             return None;
         }
-        let cells = Cells::new(element, lanes, immediates);
+        let cells = InputCells::new(element, lanes, immediates);
         self.recording.borrow_mut().pending.push(cells.clone());
         Some(cells)
     }
 
     /// Returns the same input cells in another sharing.
-    pub(crate) fn shared_cells(&self, cells: &Rc<Cells>, sharing: Sharing) -> Rc<Cells> {
+    pub(crate) fn shared_cells(&self, cells: &Rc<InputCells>, sharing: Sharing) -> Rc<InputCells> {
         let mut shared = cells.shared.borrow_mut();
         let twin = shared[sharing as usize].get_or_insert_with(|| {
             cells.is_replaced.set(true);
-            let twin = Cells::new(cells.element.shared(sharing), cells.lanes, cells.immediates);
+            let twin =
+                InputCells::new(cells.element.shared(sharing), cells.lanes, cells.immediates);
             self.recording.borrow_mut().pending.push(twin.clone());
             twin
         });
@@ -258,7 +260,7 @@ impl Tracer {
         let mut instruction = Instruction::new(op, element, lanes);
         instruction.immediates = immediates;
         for (&operand, place) in operands.iter().zip(&mut instruction.operands) {
-            if matches!(operand.place(), Place::Poisoned) {
+            if matches!(operand.place(), ValueOrigin::Poisoned) {
                 return None;
             }
             if !self.is_same(operand.tracer()) {
@@ -278,21 +280,23 @@ impl Tracer {
     pub(crate) fn name_in(&self, operand: &Value, sharing: Sharing) -> Option<u64> {
         let is_open = operand.sharing() == Sharing::Any && sharing != Sharing::Any;
         match operand.place() {
-            Place::Poisoned => None,
-            Place::Known(lane) => {
+            ValueOrigin::Poisoned => None,
+            ValueOrigin::Known(lane) => {
                 let element = operand.element().shared(sharing);
                 let mut instruction = Instruction::new(Op::Constant, element, operand.lanes());
                 instruction.immediates = *lane.as_limbs();
                 self.push(&mut instruction).map(|results| results[0])
             }
-            Place::Input(cells) if is_open => {
+            ValueOrigin::Input(cells) if is_open => {
                 let cells = self.shared_cells(cells, sharing);
                 self.name_of(&cells)
             }
-            Place::Input(cells) => self.name_of(cells),
-            Place::Delayed(_) => self.name_in(&operand.settled(), sharing),
-            Place::Named(_) if is_open => self.convert(operand, sharing).map(|results| results[0]),
-            Place::Named(name) => self.here(*name, operand.element(), operand.lanes()),
+            ValueOrigin::Input(cells) => self.name_of(cells),
+            ValueOrigin::Delayed(_) => self.name_in(&operand.settled(), sharing),
+            ValueOrigin::Named(_) if is_open => {
+                self.convert(operand, sharing).map(|results| results[0])
+            }
+            ValueOrigin::Named(name) => self.here(*name, operand.element(), operand.lanes()),
         }
     }
 
@@ -309,13 +313,13 @@ impl Tracer {
         instruction.immediates[0] = operand.sharing() as u64;
         instruction.operands[0] = local(from);
         let results = self.push(&mut instruction)?;
-        let conversion = Conversion { from, sharing, to: results[0] };
+        let conversion = SharingConversion { from, sharing, to: results[0] };
         self.recording.borrow_mut().converted[slot] = Some(conversion);
         Some(results)
     }
 
     /// The name of cells of an input, after those that were read before.
-    fn name_of(&self, cells: &Cells) -> Option<u64> {
+    fn name_of(&self, cells: &InputCells) -> Option<u64> {
         let mut recording = self.recording.borrow_mut();
         recording.flush();
         let name = recording.name_of(cells)?;
@@ -330,7 +334,7 @@ impl Tracer {
     }
 }
 
-impl Recording {
+impl TraceState {
     /// Records the inputs that were read, in the order in which they were.
     pub(crate) fn flush(&mut self) {
         for cells in std::mem::take(&mut self.pending) {
@@ -341,7 +345,7 @@ impl Recording {
     }
 
     /// The name of cells of an input, which are recorded if they were not.
-    fn name_of(&mut self, cells: &Cells) -> Option<u64> {
+    fn name_of(&mut self, cells: &InputCells) -> Option<u64> {
         if let Some(name) = cells.name.get() {
             return Some(name);
         }

@@ -7,17 +7,17 @@ use phineus_bytecode::{ElementType, Lane, Op, Shape, Sharing};
 
 use crate::delayed::Delayed;
 use crate::sharing;
-use crate::tracer::{Cells, Results, Tracer};
+use crate::tracer::{InputCells, Results, Tracer};
 
 /// Where a value is.
 #[derive(Clone)]
-pub(crate) enum Place {
+pub(crate) enum ValueOrigin {
     /// It was defined under this name.
     Named(u64),
     /// It is public: this in every lane. It is recorded only when used, in the sharing of its use.
     Known(Box<Lane>),
     /// It is these cells of an input, recorded when something else is.
-    Input(Rc<Cells>),
+    Input(Rc<InputCells>),
     /// It is a sum of products, recorded when something needs it.
     Delayed(Rc<Delayed>),
     /// It is the result of a mistake that was reported.
@@ -31,20 +31,20 @@ pub(crate) enum Place {
 #[derive(Clone)]
 pub struct Value {
     tracer: Tracer,
-    place: Place,
+    place: ValueOrigin,
     element: ElementType,
     lanes: u32,
 }
 
 impl Value {
     pub(crate) fn known(tracer: &Tracer, element: ElementType, lanes: u32, value: Lane) -> Value {
-        let place = Place::Known(Box::new(value & mask_of(element.width())));
+        let place = ValueOrigin::Known(Box::new(value & mask_of(element.width())));
         Value { tracer: tracer.clone(), place, element: element.shared(Sharing::Any), lanes }
     }
 
-    pub(crate) fn of_cells(tracer: &Tracer, cells: Rc<Cells>) -> Value {
+    pub(crate) fn of_cells(tracer: &Tracer, cells: Rc<InputCells>) -> Value {
         let (element, lanes) = (cells.element, cells.lanes);
-        Value { tracer: tracer.clone(), place: Place::Input(cells), element, lanes }
+        Value { tracer: tracer.clone(), place: ValueOrigin::Input(cells), element, lanes }
     }
 
     /// Rows of an input from `row` on, one in each lane: of `column` of the input with number `port`
@@ -64,7 +64,7 @@ impl Value {
 
     /// Of the shape of `vector`.
     pub(crate) fn of_delayed(vector: &Value, delayed: Rc<Delayed>) -> Value {
-        Value { place: Place::Delayed(delayed), ..vector.clone() }
+        Value { place: ValueOrigin::Delayed(delayed), ..vector.clone() }
     }
 
     pub(crate) fn result(
@@ -76,13 +76,13 @@ impl Value {
     ) -> Value {
         Value {
             tracer: tracer.clone(),
-            place: results.map_or(Place::Poisoned, |names| Place::Named(names[index])),
+            place: results.map_or(ValueOrigin::Poisoned, |names| ValueOrigin::Named(names[index])),
             element,
             lanes,
         }
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &ValueOrigin {
         &self.place
     }
 
@@ -124,7 +124,7 @@ impl Value {
     /// The public value of every lane, if it is public.
     pub fn public(&self) -> Option<Lane> {
         match &self.place {
-            Place::Known(lane) => Some(**lane),
+            ValueOrigin::Known(lane) => Some(**lane),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Programs of several blocks: loops and choices on opened values, against plain Rust.
 
-use phineus_bytecode::{Blocks, Column, Lane, RegisterOp, Table, verify_blocks};
+use phineus_bytecode::{BlockDirectory, Column, Lane, RegisterOp, Table, verify_blocks};
 use phineus_frontend::{
     Arguments, Element, Program, ProgramError, Tracer, U8, U32, Vector, program, reference,
     trace_to_file,
@@ -19,7 +19,7 @@ fn run(program: &dyn Program, inputs: &[Vec<u64>]) -> Result<Vec<u64>, ProgramEr
         arguments.set_rows(name, rows.len() as u64);
     }
     let (mut file, traced) = trace_to_file(program, &arguments)?;
-    let blocks = Blocks::read(&mut file)?.expect("it has several blocks");
+    let blocks = BlockDirectory::read(&mut file)?.expect("it has several blocks");
     assert_eq!(blocks.hash, traced.written.hash, "the file says what was written");
     let reader = |block: usize| blocks.open(file.try_clone()?, block);
     let violations = verify_blocks(&blocks, reader)?;
@@ -190,7 +190,7 @@ fn size_of_branches(count: u64) -> Result<[u64; 3], ProgramError> {
     let mut arguments = Arguments::new(&branches, [])?;
     ["a", "b"].into_iter().for_each(|name| arguments.set_rows(name, count));
     let (mut file, _) = trace_to_file(&branches, &arguments)?;
-    let blocks = Blocks::read(&mut file)?.expect("it has several blocks");
+    let blocks = BlockDirectory::read(&mut file)?.expect("it has several blocks");
     let mut carried = 0;
     for block in 0..blocks.places.len() {
         blocks.open(file.try_clone()?, block)?.for_each::<ProgramError>(|instruction| {

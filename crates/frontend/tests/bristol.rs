@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use phineus_bytecode::{Instruction, Lane, ProgramReader, Table, verify};
-use phineus_frontend::bristol::{Circuit, Expansion, Recorder, Wire, export};
+use phineus_frontend::bristol::{Circuit, Expansion, ExportedWire, GateWriter, export};
 use phineus_frontend::{
     Arguments, Element, I32, Program, U8, U16, U64, U128, program, reference, trace_to_file,
 };
@@ -234,11 +234,11 @@ impl Expansion for Engine {
 
     fn execute(
         &self,
-        recorder: &mut Recorder,
+        recorder: &mut GateWriter,
         instruction: &Instruction,
-        results: &mut [&mut [Wire]],
-        operands: &[&[Wire]],
-        scratch: &mut [Wire],
+        results: &mut [&mut [ExportedWire]],
+        operands: &[&[ExportedWire]],
+        scratch: &mut [ExportedWire],
     ) {
         phineus_engine::bits::execute(recorder, instruction, results, operands, scratch);
     }

@@ -11,7 +11,7 @@
 //! Invariants: constant time; every width of vector gives the same bits.
 
 #[cfg(target_arch = "x86_64")]
-use phineus_crypto::Variant;
+use phineus_crypto::InstructionSet;
 use phineus_crypto::{Block, Kernel, SecretBit};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -318,10 +318,10 @@ fn dispatch(kernel: Kernel, field_bits: usize, row: usize, pass: impl Pass) {
     #[cfg(target_arch = "x86_64")]
     match kernel.variant() {
         // SAFETY: there is such a kernel only on a processor with AVX-512F.
-        Variant::Vaes512 => return unsafe { x86::run_avx512(field_bits, row, pass) },
+        InstructionSet::Vaes512 => return unsafe { x86::run_avx512(field_bits, row, pass) },
         // SAFETY: there is such a kernel only on a processor with AVX2.
-        Variant::Vaes256 => return unsafe { x86::run_avx2(field_bits, row, pass) },
-        Variant::AesNi | Variant::Portable => {}
+        InstructionSet::Vaes256 => return unsafe { x86::run_avx2(field_bits, row, pass) },
+        InstructionSet::AesNi | InstructionSet::Portable => {}
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = kernel;

@@ -21,8 +21,8 @@ use phineus_bytecode::{
 
 use crate::ahead::ahead;
 use crate::error::Error;
-use crate::near::Outputs;
-use crate::scratch::{Position, ScratchFile, Tables};
+use crate::near::HeldOutputs;
+use crate::scratch::{Position, ScratchFile, TableBudget};
 use crate::value_map::ValueMap;
 
 /// How far away each operand's next use and each result's first use is, in instructions; 0: never.
@@ -43,10 +43,10 @@ impl NextUses {
 ///
 /// They were written from the last frame to the first and are read from the first to the last, so
 /// what was read is always the end of the file, and is cut off.
-pub(crate) struct Annotations {
+pub(crate) struct NextUseFile {
     file: ScratchFile,
     /// Memory of the tables of the stage that reads this.
-    pub(crate) tables: Tables,
+    pub(crate) tables: TableBudget,
     /// Offset and lengths (stored, raw) of each frame's annotations.
     frames: Vec<(u64, u32, u32)>,
     stored: Vec<u8>,
@@ -60,11 +60,11 @@ pub(crate) struct Annotations {
 pub(crate) const NAMES_PER_FRAME: usize = FRAME_INSTRUCTIONS * OPERANDS_MAX;
 
 /// A frame's number, its instructions, and what is found out about them.
-type Batch = (usize, Vec<Instruction>, Found);
+type Batch = (usize, Vec<Instruction>, FrameUses);
 
 /// Next uses in a frame, collected from its last instruction to its first.
 #[derive(Default)]
-struct Found {
+struct FrameUses {
     /// The next uses of its instructions, moved ones where they come.
     uses: Vec<NextUses>,
     /// Moved instructions that come in it, and how many instructions of it come behind each.
@@ -79,13 +79,13 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     mut file: ScratchFile,
     memory_limit_bytes: u64,
     ports: PortOrder,
-) -> Result<Annotations, Error> {
+) -> Result<NextUseFile, Error> {
     let invalid = |instruction, what| Error::Invalid { instruction, what };
     if program.kind() != Kind::Program {
         return Err(invalid(0, "it is planned already"));
     }
     let count = program.instruction_count();
-    let (last_seen, outputs) = (ValueMap::new(), Outputs::new(count));
+    let (last_seen, outputs) = (ValueMap::new(), HeldOutputs::new(count));
     let mut pass = Backward { last_seen, outputs, given: Vec::new(), index: count };
     let mut frames = vec![(0, 0, 0); program.frame_count()];
     let frames_bytes = size_of_val(&frames[..]) as u64;
@@ -120,7 +120,7 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     }
     let decompressor = zstd::bulk::Decompressor::new()?;
     let (unmoved, gone) = (Vec::new(), Vec::new());
-    Ok(Annotations { file, tables, frames, stored, raw, unmoved, gone, decompressor })
+    Ok(NextUseFile { file, tables, frames, stored, raw, unmoved, gone, decompressor })
 }
 
 /// Instructions with their next uses.
@@ -130,7 +130,7 @@ type Annotated = (Vec<Instruction>, Vec<NextUses>);
 /// reads them ahead in a thread of its own.
 pub(crate) fn for_each_frame<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
-    notes: &mut Annotations,
+    notes: &mut NextUseFile,
     mut consume: impl FnMut(&[Instruction], &[NextUses]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut unread = 0..program.frame_count();
@@ -146,7 +146,7 @@ pub(crate) fn for_each_frame<R: Read + Seek + Send>(
 struct Backward {
     /// For each value alive here, the instruction after here that uses it first.
     last_seen: ValueMap,
-    outputs: Outputs,
+    outputs: HeldOutputs,
     given: Vec<Instruction>,
     /// How many instructions come before here.
     index: u64,
@@ -157,7 +157,7 @@ impl Backward {
         &mut self,
         instructions: &[Instruction],
         ports: PortOrder,
-        found: &mut Found,
+        found: &mut FrameUses,
     ) -> Result<(), &'static str> {
         found.uses.clear();
         found.moved.clear();
@@ -216,8 +216,8 @@ impl Backward {
     }
 }
 
-fn encode(instructions: &[Instruction], found: &Found, raw: &mut Vec<u8>) {
-    let Found { uses, moved, gone } = found;
+fn encode(instructions: &[Instruction], found: &FrameUses, raw: &mut Vec<u8>) {
+    let FrameUses { uses, moved, gone } = found;
     let count = uses.len();
     raw.clear();
     varint::write(raw, count as u64);
@@ -279,7 +279,7 @@ fn decode_moved(bytes: &mut &[u8]) -> Option<Instruction> {
     Some(moved)
 }
 
-impl Annotations {
+impl NextUseFile {
     /// Moves among the `instructions` of frame `frame` those that are moved; reads the next uses of
     /// all. Each frame is read once, in order.
     fn read_frame(

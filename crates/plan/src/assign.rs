@@ -14,8 +14,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, Instruction, Kind, Op, PortOrder, ProgramReader, ProgramWriter, Shape, Sharing,
-    Written,
+    ElementType, FileSummary, Instruction, Kind, Op, PortOrder, ProgramReader, ProgramWriter,
+    Shape, Sharing,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -58,7 +58,7 @@ impl Assignment {
     fn sharing<'a>(
         self,
         instruction: &Instruction,
-        operand: impl Fn(usize) -> &'a Value,
+        operand: impl Fn(usize) -> &'a AssignedValue,
     ) -> Sharing {
         let stated = instruction.element.sharing();
         if instruction.op.is_carrying() {
@@ -101,7 +101,7 @@ impl Assignment {
 
 /// A value of the program, in the sharings that it has been needed in.
 #[derive(Clone)]
-struct Value {
+struct AssignedValue {
     /// Its names in the new program, by sharing.
     names: [Option<u64>; 4],
     shape: Shape,
@@ -109,7 +109,7 @@ struct Value {
     source: Option<Instruction>,
 }
 
-impl Value {
+impl AssignedValue {
     fn is_in(&self, sharing: Sharing) -> bool {
         self.names[sharing as usize].is_some()
     }
@@ -118,10 +118,14 @@ impl Value {
 /// Whether an instruction of which the program says nothing is computed in arithmetic sharing: products, which
 /// cost far less there than conversions save, and sums and movements of what was computed there, or of
 /// nothing but inputs and constants, which come in any sharing.
-fn prefers_arithmetic<'a>(instruction: &Instruction, operand: impl Fn(usize) -> &'a Value) -> bool {
+fn prefers_arithmetic<'a>(
+    instruction: &Instruction,
+    operand: impl Fn(usize) -> &'a AssignedValue,
+) -> bool {
     let width = instruction.element.width();
     let operands = || (0..instruction.operand_count()).map(&operand);
-    let is_computed = |value: &Value| value.source.is_none() && value.is_in(Sharing::Arithmetic);
+    let is_computed =
+        |value: &AssignedValue| value.source.is_none() && value.is_in(Sharing::Arithmetic);
     let fits = width > 1 && width <= RING_WIDTH_MAX;
     fits && match instruction.op {
         Op::Mul | Op::MatMul => true,
@@ -143,7 +147,7 @@ fn prefers_arithmetic<'a>(instruction: &Instruction, operand: impl Fn(usize) -> 
 struct Assigner<E> {
     assignment: Assignment,
     emit: E,
-    values: NameTable<Value>,
+    values: NameTable<AssignedValue>,
     next_name: u64,
 }
 
@@ -157,7 +161,7 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
     scratch: impl Into<ScratchFile>,
     assignment: Assignment,
     planner_memory_bytes: u64,
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let scratch: ScratchFile = scratch.into();
     let mut tables = scratch.tables(planner_memory_bytes);
     let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
@@ -216,7 +220,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
             Op::Input | Op::Constant => {
                 let shape = instruction.shape();
                 let source = Some(*instruction);
-                let mut value = Value { names: [None; 4], shape, source };
+                let mut value = AssignedValue { names: [None; 4], shape, source };
                 // What has its sharing for sure comes in at once, in the program's order.
                 if is_chosen {
                     value.names[sharing as usize] = Some(self.bring(instruction, sharing)?);
@@ -256,7 +260,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
             names[sharing as usize] = Some(self.next_name);
             self.next_name += 1;
             let shape = made.result_shape(k);
-            self.values.insert(result, Value { names, shape, source: None });
+            self.values.insert(result, AssignedValue { names, shape, source: None });
         }
         (self.emit)(&made)
     }
@@ -297,7 +301,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let mut names = [None; 4];
         names[sharing as usize] = Some(products[0].0);
-        let value = Value { names, shape: instruction.result_shape(0), source: None };
+        let value = AssignedValue { names, shape: instruction.result_shape(0), source: None };
         self.values.insert(instruction.results[0], value);
         Ok(())
     }

@@ -22,7 +22,7 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, Instruction, Kind, Layout, Op, ProgramReader};
 
-use crate::check::near::Expected;
+use crate::check::near::ExpectedOrder;
 use crate::error::Error;
 
 /// More frames than any machine has: 2^26 of the smallest pages are 256 GiB.
@@ -42,7 +42,7 @@ enum FrameState {
     Leaving(u64),
 }
 
-struct Checker {
+struct PlanChecker {
     layout: Layout,
     page_wires: u64,
     frames: Vec<(FrameState, Cells)>,
@@ -72,7 +72,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         let what = format!("{} frames of {} wires", plan.frame_count, plan.page_wires);
         return Ok(vec![format!("the plan states {what}, which no machine has")]);
     }
-    let mut checker = Checker {
+    let mut checker = PlanChecker {
         layout: plan.layout,
         page_wires: plan.page_wires,
         frames: vec![(FrameState::Idle, Cells::new()); plan.frame_count as usize],
@@ -93,7 +93,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
         let what = "the plan's parties, tables or receivers are others than the program's";
         checker.fault(0, what.to_string());
     }
-    let mut source = Expected::new(program, plan.port_order)?;
+    let mut source = ExpectedOrder::new(program, plan.port_order)?;
     let mut position = 0u64;
     let mut instruction_count = 0u64;
     planned.for_each::<Error>(|instruction| {
@@ -139,7 +139,7 @@ fn described_by(description: &Description) -> Description {
     Description { plan: None, slots: Default::default(), ..description.clone() }
 }
 
-impl Checker {
+impl PlanChecker {
     fn fault(&mut self, position: u64, what: String) {
         if self.faults.len() < FAULTS_MAX {
             self.faults.push(format!("instruction {position}: {what}"));

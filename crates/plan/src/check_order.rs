@@ -108,7 +108,7 @@ impl Meaning {
 }
 
 /// The state of the replay of an ordered program.
-struct Replay<'a> {
+struct OrderReplay<'a> {
     /// Of the program that was ordered.
     source: &'a Meaning,
     meaning: Meaning,
@@ -121,9 +121,9 @@ struct Replay<'a> {
     opened_in_order: usize,
 }
 
-impl<'a> Replay<'a> {
-    fn new(source: &'a Meaning) -> Replay<'a> {
-        Replay {
+impl<'a> OrderReplay<'a> {
+    fn new(source: &'a Meaning) -> OrderReplay<'a> {
+        OrderReplay {
             source,
             meaning: Meaning::default(),
             round: 0,
@@ -234,7 +234,7 @@ pub fn check_order<R: Read + Seek, S: Read + Seek>(
         position += 1;
         Ok(())
     })?;
-    let mut replay = Replay::new(&source);
+    let mut replay = OrderReplay::new(&source);
     position = 0;
     ordered.for_each::<Error>(|instruction| {
         fault(position, replay.step(instruction, model));

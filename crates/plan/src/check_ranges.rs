@@ -118,7 +118,7 @@ impl Interval {
 
 /// A value made by shifts, so that its difference from the original is a remainder.
 #[derive(Clone, Copy)]
-enum Shifted {
+enum ShiftOrigin {
     /// A value shifted right.
     Right { of: u64, amount: u64 },
     /// A value shifted right and left again by the same amount.
@@ -130,7 +130,7 @@ struct Prover<'a> {
     claims: &'a Claims,
     magnitude_bits: u32,
     known: Vec<Known>,
-    shifted: HashMap<u64, Shifted>,
+    shifted: HashMap<u64, ShiftOrigin>,
 }
 
 /// Returns the claims that are not proven about `lowered`, a program lowered to a field of integers
@@ -288,7 +288,7 @@ impl Prover<'_> {
             }
             Op::ShiftRight => {
                 let amount = i.immediates[0];
-                let from = Shifted::Right { of: i.operands[0], amount };
+                let from = ShiftOrigin::Right { of: i.operands[0], amount };
                 self.shifted.insert(i.results[0], from);
                 let by = amount.min(126) as u32;
                 a.map(|a| Interval { low: a.low >> by, high: a.high >> by })
@@ -302,17 +302,17 @@ impl Prover<'_> {
 
     /// Notes a multiple of a power of two that is a value without its low bits.
     fn note_multiple(&mut self, i: &Instruction) {
-        if let Some(&Shifted::Right { of, amount }) = self.shifted.get(&i.operands[0])
+        if let Some(&ShiftOrigin::Right { of, amount }) = self.shifted.get(&i.operands[0])
             && amount == i.immediates[0]
         {
-            self.shifted.insert(i.results[0], Shifted::Multiple { of, amount });
+            self.shifted.insert(i.results[0], ShiftOrigin::Multiple { of, amount });
         }
     }
 
     /// The interval of `x - (x >> k << k)`.
     fn remainder(&self, i: &Instruction) -> Known {
         match self.shifted.get(&i.operands[1]) {
-            Some(&Shifted::Multiple { of, amount }) if of == i.operands[0] && amount < 127 => {
+            Some(&ShiftOrigin::Multiple { of, amount }) if of == i.operands[0] && amount < 127 => {
                 Some(Interval { low: 0, high: (1 << amount) - 1 })
             }
             _ => None,

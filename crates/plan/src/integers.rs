@@ -23,8 +23,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, Instruction, Kind, Lane, Op, PortOrder, ProgramReader, ProgramWriter, Shape,
-    Sharing, Written,
+    ElementType, FileSummary, Instruction, Kind, Lane, Op, PortOrder, ProgramReader, ProgramWriter,
+    Shape, Sharing,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -42,29 +42,29 @@ mod row_order;
 mod wide;
 
 pub use claims::Claim;
-use claims::{Integer, Sink};
+use claims::{LoweringOutput, RangedElement};
 use range::Range;
 use row_order::KeyRows;
 
 /// A value of the program, in the forms that it has been needed in.
 #[derive(Clone)]
-struct Value {
+struct LoweredValue {
     width: u16,
     lanes: u32,
-    integer: Option<Integer>,
+    integer: Option<RangedElement>,
     /// Reduced to the unsigned and to the signed range of its width.
-    reduced: [Option<Integer>; 2],
+    reduced: [Option<RangedElement>; 2],
     bits: Option<u64>,
     /// Bits above which there are zeros, and how many: of what a cast has widened.
     widened: Option<(u64, u16)>,
     constant: Option<Lane>,
 }
 
-impl Value {
+impl LoweredValue {
     /// A value of this shape that has no form yet.
-    fn of(Shape { width, lanes, .. }: Shape) -> Value {
+    fn of(Shape { width, lanes, .. }: Shape) -> LoweredValue {
         let (integer, reduced, bits) = (None, [None; 2], None);
-        Value { width, lanes, integer, reduced, bits, widened: None, constant: None }
+        LoweredValue { width, lanes, integer, reduced, bits, widened: None, constant: None }
     }
 }
 
@@ -83,7 +83,7 @@ struct Lowering<S> {
     /// By input port: what has been read of it, if its order must be proven.
     keys: Vec<Option<KeyRows>>,
     sink: S,
-    values: NameTable<Value>,
+    values: NameTable<LoweredValue>,
     next_name: u64,
     /// The instruction at hand, for errors.
     index: u64,
@@ -102,7 +102,7 @@ pub fn lower_to_field<R: Read + Seek + Send, W: Write>(
     scratch: impl Into<ScratchFile>,
     (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let bounds = (magnitude_bits, prove_inputs);
     lower_with_claims(program, output, scratch, bounds, planner_memory_bytes, |_| {})
 }
@@ -121,7 +121,7 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
     (magnitude_bits, prove_inputs): (u32, bool),
     planner_memory_bytes: u64,
     claim: impl FnMut(Claim),
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let scratch: ScratchFile = scratch.into();
     let mut tables = scratch.tables(planner_memory_bytes);
     let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
@@ -139,7 +139,7 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
         magnitude_bits,
         prove_inputs,
         keys: keys.collect(),
-        sink: Output { writer, claim },
+        sink: ProgramSink { writer, claim },
         values: NameTable::new(),
         next_name: 0,
         index: 0,
@@ -164,12 +164,12 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
 }
 
 /// Writes instructions to a program and gives claims away.
-struct Output<W: Write, C> {
+struct ProgramSink<W: Write, C> {
     writer: ProgramWriter<W>,
     claim: C,
 }
 
-impl<W: Write, C: FnMut(Claim)> Sink for Output<W, C> {
+impl<W: Write, C: FnMut(Claim)> LoweringOutput for ProgramSink<W, C> {
     fn emit(&mut self, instruction: &Instruction) -> Result<(), Error> {
         Ok(self.writer.push(instruction)?)
     }
@@ -179,7 +179,7 @@ impl<W: Write, C: FnMut(Claim)> Sink for Output<W, C> {
     }
 }
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     fn step(&mut self, instruction: &Instruction, uses: &NextUses) -> Result<(), Error> {
         let operands = instruction.operands();
         if operands.iter().any(|operand| !self.values.contains(*operand)) {
@@ -211,16 +211,16 @@ impl<S: Sink> Lowering<S> {
         u32::from(width) <= self.magnitude_bits && width <= RING_WIDTH_MAX
     }
 
-    fn value(&self, name: u64) -> &Value {
+    fn value(&self, name: u64) -> &LoweredValue {
         &self.values[name]
     }
 
-    fn value_mut(&mut self, name: u64) -> &mut Value {
+    fn value_mut(&mut self, name: u64) -> &mut LoweredValue {
         self.values.get_mut(name).expect("an operand lives until its last use")
     }
 
     /// The value as elements, if it can be held so.
-    fn integer(&mut self, name: u64) -> Result<Option<Integer>, Error> {
+    fn integer(&mut self, name: u64) -> Result<Option<RangedElement>, Error> {
         let value = self.value(name);
         let (width, lanes, bits) = (value.width, value.lanes, value.bits);
         if value.integer.is_some() {
@@ -247,7 +247,7 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// The value as elements in the signed or unsigned range of its type, if it can be held so.
-    fn canonical(&mut self, name: u64, signed: bool) -> Result<Option<Integer>, Error> {
+    fn canonical(&mut self, name: u64, signed: bool) -> Result<Option<RangedElement>, Error> {
         let value = self.value(name);
         let (width, lanes) = (value.width, value.lanes);
         if let Some(known) = value.reduced[usize::from(signed)] {
@@ -278,10 +278,10 @@ impl<S: Sink> Lowering<S> {
     /// The integer of type `element` that is equal modulo two to its width.
     fn reduce(
         &mut self,
-        integer: Integer,
+        integer: RangedElement,
         element: ElementType,
         lanes: u32,
-    ) -> Result<Integer, Error> {
+    ) -> Result<RangedElement, Error> {
         let element = element.shared(Sharing::Arithmetic);
         let mut reduce = Instruction::new(Op::Reduce, element, lanes);
         reduce.operands[0] = integer.name();
@@ -312,7 +312,12 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// The low `width` bits of elements.
-    fn bits_of_elements(&mut self, integer: Integer, width: u16, lanes: u32) -> Result<u64, Error> {
+    fn bits_of_elements(
+        &mut self,
+        integer: RangedElement,
+        width: u16,
+        lanes: u32,
+    ) -> Result<u64, Error> {
         let element = ElementType::unsigned(width).shared(Sharing::Boolean);
         let mut convert = Instruction::new(Op::Convert, element, lanes);
         convert.immediates[0] = Sharing::Arithmetic as u64;
@@ -321,7 +326,7 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// `width` bits as elements.
-    fn elements_of(&mut self, bits: u64, width: u16, lanes: u32) -> Result<Integer, Error> {
+    fn elements_of(&mut self, bits: u64, width: u16, lanes: u32) -> Result<RangedElement, Error> {
         let element = ElementType::unsigned(width).shared(Sharing::Arithmetic);
         let mut convert = Instruction::new(Op::Convert, element, lanes);
         convert.immediates[0] = Sharing::Boolean as u64;
@@ -336,7 +341,7 @@ impl<S: Sink> Lowering<S> {
         width: u16,
         lanes: u32,
         signed: bool,
-    ) -> Result<Integer, Error> {
+    ) -> Result<RangedElement, Error> {
         let element = ElementType::integer(width, signed).shared(Sharing::Arithmetic);
         let mut instruction = Instruction::new(Op::Constant, element, lanes);
         instruction.immediates = value.into_limbs();
@@ -352,17 +357,17 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// Notes that `result` of the program is these elements.
-    fn set_integer(&mut self, result: u64, shape: Shape, integer: Integer) {
-        self.set_value(result, Value { integer: Some(integer), ..Value::of(shape) });
+    fn set_integer(&mut self, result: u64, shape: Shape, integer: RangedElement) {
+        self.set_value(result, LoweredValue { integer: Some(integer), ..LoweredValue::of(shape) });
     }
 
     /// Notes that `result` of the program is these bits.
     fn set_bits(&mut self, result: u64, shape: Shape, name: u64) {
-        self.set_value(result, Value { bits: Some(name), ..Value::of(shape) });
+        self.set_value(result, LoweredValue { bits: Some(name), ..LoweredValue::of(shape) });
     }
 
     /// Notes the forms of `result` of the program.
-    fn set_value(&mut self, result: u64, value: Value) {
+    fn set_value(&mut self, result: u64, value: LoweredValue) {
         let [unsigned, signed] = value.reduced;
         let elements = [value.integer, unsigned, signed].map(|known| known.map(|it| it.name()));
         let bits = [value.bits, value.widened.map(|(low, _)| low)];

@@ -8,7 +8,7 @@ use std::ops::Index;
 use phineus_bytecode::limits::RESULTS_MAX;
 
 use crate::error::Error;
-use crate::scratch::{Position, Tables};
+use crate::scratch::{Position, TableBudget};
 use crate::value_map::ValueMap;
 
 /// Names that one instruction brings in at most.
@@ -42,7 +42,7 @@ impl<V> NameTable<V> {
     #[inline]
     pub(crate) fn count(
         &self,
-        tables: &mut Tables,
+        tables: &mut TableBudget,
         beside: u64,
         position: Position,
     ) -> Result<(), Error> {

@@ -29,7 +29,7 @@ use crate::limits::HELD_MAX;
 const NONE: u32 = u32::MAX;
 
 /// An instruction that is held, without what it has not.
-struct Held {
+struct HeldInstruction {
     /// Its number in the program.
     number: u64,
     /// Two immediates; the third or the second operand; the first operand; the first result.
@@ -42,14 +42,14 @@ struct Held {
     element: ElementType,
     op: Op,
 }
-const _: () = assert!(size_of::<Held>() <= 72);
+const _: () = assert!(size_of::<HeldInstruction>() <= 72);
 
-impl Held {
-    fn new(number: u64, instruction: &Instruction) -> Held {
+impl HeldInstruction {
+    fn new(number: u64, instruction: &Instruction) -> HeldInstruction {
         let &Instruction { op, element, lanes, operands, results, immediates, .. } = instruction;
         let third = if op.is_movement() { operands[1] } else { immediates[2] };
         let words = [immediates[0], immediates[1], third, operands[0], results[0]];
-        Held { number, words, lanes, next: NONE, user: NONE, element, op }
+        HeldInstruction { number, words, lanes, next: NONE, user: NONE, element, op }
     }
 
     fn instruction(&self) -> Instruction {
@@ -71,7 +71,7 @@ impl Held {
 }
 
 /// Instructions that come together.
-struct Bundle {
+struct HeldBundle {
     /// Which comes next: the largest.
     key: (u64, u64),
     /// Of the values that it uses, the one that is defined first.
@@ -80,46 +80,46 @@ struct Bundle {
     head: u32,
     tail: u32,
 }
-const _: () = assert!(size_of::<Bundle>() <= 32);
+const _: () = assert!(size_of::<HeldBundle>() <= 32);
 
-impl PartialEq for Bundle {
-    fn eq(&self, other: &Bundle) -> bool {
+impl PartialEq for HeldBundle {
+    fn eq(&self, other: &HeldBundle) -> bool {
         self.key == other.key
     }
 }
 
-impl Eq for Bundle {}
+impl Eq for HeldBundle {}
 
-impl PartialOrd for Bundle {
-    fn partial_cmp(&self, other: &Bundle) -> Option<std::cmp::Ordering> {
+impl PartialOrd for HeldBundle {
+    fn partial_cmp(&self, other: &HeldBundle) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Bundle {
-    fn cmp(&self, other: &Bundle) -> std::cmp::Ordering {
+impl Ord for HeldBundle {
+    fn cmp(&self, other: &HeldBundle) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
     }
 }
 
 /// Held bundles; the next one to be emitted is on top.
-struct Hold {
-    held: Vec<Held>,
+struct HeldBundles {
+    held: Vec<HeldInstruction>,
     /// First of the places of `held` that are free.
     free: u32,
     count: usize,
-    heap: BinaryHeap<Bundle>,
+    heap: BinaryHeap<HeldBundle>,
     /// The first half of the top's key, or 0.
     top: u64,
     /// Bundles that have been taken off the heap.
-    taken: Vec<Bundle>,
+    taken: Vec<HeldBundle>,
     /// Where the instructions of those are, in the program's order.
     places: Vec<u32>,
 }
 
-impl Hold {
-    fn new() -> Hold {
-        Hold {
+impl HeldBundles {
+    fn new() -> HeldBundles {
+        HeldBundles {
             held: Vec::new(),
             free: NONE,
             count: 0,
@@ -132,7 +132,7 @@ impl Hold {
 
     /// Holds `instruction` in one bundle with those that were taken.
     fn hold(&mut self, key: (u64, u64), lowest: u64, number: u64, instruction: &Instruction) {
-        let held = Held::new(number, instruction);
+        let held = HeldInstruction::new(number, instruction);
         let place = self.free;
         let place = if place == NONE {
             if self.held.len() == self.held.capacity() {
@@ -157,7 +157,7 @@ impl Hold {
             let most = HELD_MAX + 1 - self.heap.len();
             self.heap.reserve_exact(self.heap.len().max(64).min(most));
         }
-        self.heap.push(Bundle { key, lowest, head: place, tail });
+        self.heap.push(HeldBundle { key, lowest, head: place, tail });
         self.top = self.top.max(key.0);
     }
 
@@ -198,22 +198,22 @@ impl Hold {
     }
 
     fn memory_bytes(&self) -> u64 {
-        (self.heap.capacity() * size_of::<Bundle>() + self.held.capacity() * size_of::<Held>())
-            as u64
+        (self.heap.capacity() * size_of::<HeldBundle>()
+            + self.held.capacity() * size_of::<HeldInstruction>()) as u64
     }
 }
 
 /// Outputs of a program that is read backwards, and movements between values and outputs.
-pub(crate) struct Outputs {
-    hold: Hold,
+pub(crate) struct HeldOutputs {
+    hold: HeldBundles,
     /// How many instructions of the program have not been read.
     number: u64,
 }
 
-impl Outputs {
+impl HeldOutputs {
     /// For a program of `instruction_count` instructions.
-    pub(crate) fn new(instruction_count: u64) -> Outputs {
-        Outputs { hold: Hold::new(), number: instruction_count }
+    pub(crate) fn new(instruction_count: u64) -> HeldOutputs {
+        HeldOutputs { hold: HeldBundles::new(), number: instruction_count }
     }
 
     /// Reads `instruction`; says whether it is held. Appends to `given` what comes right behind it,
@@ -237,7 +237,7 @@ impl Outputs {
         while self.hold.top > first {
             self.hold.take();
         }
-        let only = |bundle: &Bundle| bundle.lowest >= first;
+        let only = |bundle: &HeldBundle| bundle.lowest >= first;
         let joins = instruction.op.is_movement()
             && self.hold.taken.iter().all(only)
             && !results.iter().any(|&result| is_used(result));
@@ -263,7 +263,7 @@ impl Outputs {
     fn give(&mut self, given: &mut Vec<Instruction>) {
         self.hold.places_taken();
         let held = self.hold.places.iter().rev().map(|&place| &self.hold.held[place as usize]);
-        given.extend(held.map(Held::instruction));
+        given.extend(held.map(HeldInstruction::instruction));
         self.hold.free_taken();
     }
 
@@ -281,13 +281,13 @@ impl Outputs {
 pub(crate) type Timed = (u64, Instruction, NextUses);
 
 /// Inputs of a program that is read forwards, and movements between inputs and first uses.
-pub(crate) struct Inputs {
-    hold: Hold,
+pub(crate) struct HeldInputs {
+    hold: HeldBundles,
 }
 
-impl Inputs {
-    pub(crate) fn new() -> Inputs {
-        Inputs { hold: Hold::new() }
+impl HeldInputs {
+    pub(crate) fn new() -> HeldInputs {
+        HeldInputs { hold: HeldBundles::new() }
     }
 
     /// Reads `instruction`, number `index`; says whether it is held. Appends to `given` what comes
@@ -340,7 +340,7 @@ impl Inputs {
     /// Gives what was taken, before time `before`; its results are used at `first_use`.
     fn give(&mut self, before: u64, first_use: u64, given: &mut Vec<Timed>) {
         self.hold.places_taken();
-        let Hold { held, places, .. } = &mut self.hold;
+        let HeldBundles { held, places, .. } = &mut self.hold;
         let first = before - places.len() as u64;
         for (at, &place) in (0..).zip(places.iter()) {
             held[place as usize].next = at;

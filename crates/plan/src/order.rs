@@ -6,7 +6,7 @@
 //! rounds, and a deep and a wide part of a program side by side take the rounds of the deeper one.
 //!
 //! Up to the end of the program, where all of it fits in flight, what has time is spread over the
-//! rounds of what has none ([`pace`]), so that the wide part fills the waiting of the deep one.
+//! rounds of what has none ([`issue_schedule`]), so that the wide part fills the waiting of the deep one.
 //!
 //! Invariants of an ordered program, which [`check_order`](crate::check_order) proves:
 //! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
@@ -19,7 +19,7 @@
 //! Results of instructions that are moved forward are alive for longer. The units that they take bound the
 //! window as well, so an ordered program needs at most that many units more than the program.
 
-mod pace;
+mod issue_schedule;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -27,8 +27,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::OPERANDS_MAX;
 use phineus_bytecode::{
-    Instruction, Interaction, Kind, Layout, Op, Phase, PortOrder, ProgramReader, ProgramWriter,
-    RoundModel, Written,
+    FileSummary, Instruction, Interaction, Kind, Layout, Op, Phase, PortOrder, ProgramReader,
+    ProgramWriter, RoundModel,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -36,7 +36,7 @@ use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, ScratchFile};
 
-use pace::Pace;
+use issue_schedule::IssueSchedule;
 
 /// How far ordering looks ahead.
 #[derive(Clone, Copy, Debug)]
@@ -63,8 +63,10 @@ const LIMIT_BYTES_PER_INSTRUCTION: u64 = 2048;
 
 /// Bytes for an instruction of the window: its entry, itself in flight, its places in the lists of
 /// what is ready or waits for room, and when it is issued at the end.
-const WINDOW_ENTRY_BYTES: u64 =
-    (size_of::<Entry>() + size_of::<InFlight>() + 2 * size_of::<u64>() + pace::ENTRY_BYTES) as u64;
+const WINDOW_ENTRY_BYTES: u64 = (size_of::<WindowEntry>()
+    + size_of::<IssuedInstruction>()
+    + 2 * size_of::<u64>()
+    + issue_schedule::ENTRY_BYTES) as u64;
 
 /// Number of instructions in the window under a memory limit that all parties have agreed on: all
 /// that are of use from 256 MiB on.
@@ -83,7 +85,7 @@ pub fn order<R: Read + Seek + Send, W: Write>(
     scratch: impl Into<ScratchFile>,
     options: &OrderOptions,
     model: &mut (impl RoundModel + Send),
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let scratch: ScratchFile = scratch.into();
     let mut tables = scratch.tables(options.planner_memory_bytes);
     let mut notes = annotate(program, scratch, options.planner_memory_bytes, PortOrder::Given)?;
@@ -116,21 +118,21 @@ const NONE: u64 = u64::MAX;
 type Waiter = u64;
 
 /// State of a value of the program.
-struct Value {
+struct OrderedValue {
     /// Its name in the ordered program, or [`NONE`] until it is defined there.
     name: u64,
-    /// The first of those that wait for it; [`Entry::next`] has the others.
+    /// The first of those that wait for it; [`WindowEntry::next`] has the others.
     waiter: Waiter,
     /// Uses in the window that are not issued yet.
     uses: u32,
     /// Whether no instruction behind the window uses it.
     is_last: bool,
-    /// Rounds from its use to the end, while the pace of the last window is made.
+    /// Rounds from its use to the end, while the schedule of the last window is made.
     height: u32,
 }
 
 /// An instruction of the window.
-struct Entry {
+struct WindowEntry {
     instruction: Instruction,
     /// Who waits for the same operand next.
     next: [Waiter; OPERANDS_MAX],
@@ -141,13 +143,13 @@ struct Entry {
     is_used: [bool; 2],
 }
 
-struct InFlight {
+struct IssuedInstruction {
     instruction: Instruction,
     held_bytes: u64,
     is_used: [bool; 2],
 }
 
-impl InFlight {
+impl IssuedInstruction {
     /// The values of the program that it defines and something uses.
     fn results(&self) -> impl Iterator<Item = u64> {
         let results = self.instruction.results().iter().zip(self.is_used);
@@ -159,20 +161,20 @@ struct Orderer<'a, M, E> {
     options: OrderOptions,
     model: &'a mut M,
     emit: E,
-    window: VecDeque<Entry>,
+    window: VecDeque<WindowEntry>,
     /// The most instructions in it.
     window_max: usize,
     /// Number of the window's first instruction.
     first: u64,
     units: u64,
-    values: NameTable<Value>,
+    values: NameTable<OrderedValue>,
     /// Instructions that have their operands, first in program order on top.
     ready: BinaryHeap<Reverse<u64>>,
     /// Ready ones that found no space in flight.
     stalled: Vec<u64>,
     /// When what is left is issued, once all of it is in the window and fits in flight.
-    pace: Option<Pace>,
-    in_flight: BTreeMap<u64, Vec<InFlight>>,
+    schedule: Option<IssueSchedule>,
+    in_flight: BTreeMap<u64, Vec<IssuedInstruction>>,
     in_flight_count: usize,
     held_bytes: u64,
     round: u64,
@@ -187,7 +189,7 @@ struct Orderer<'a, M, E> {
 
 impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a, M, E> {
     fn new(options: OrderOptions, instruction_count: u64, model: &'a mut M, emit: E) -> Self {
-        // A window that holds all of a program is never full: what is left at the end has a pace.
+        // A window that holds all of a program is never full: what is left at the end has a schedule.
         let window_max = options.window_instructions.clamp(1, instruction_count + 1) as usize;
         Orderer {
             options,
@@ -200,7 +202,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             values: NameTable::new(),
             ready: BinaryHeap::new(),
             stalled: Vec::new(),
-            pace: None,
+            schedule: None,
             in_flight: BTreeMap::new(),
             in_flight_count: 0,
             held_bytes: 0,
@@ -240,12 +242,13 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             units += self.options.layout.units(instruction.result_shape(k));
             is_used[k] = uses.results[k] != 0;
             if is_used[k] {
-                let value = Value { name: NONE, waiter: NONE, uses: 0, is_last: false, height: 0 };
+                let value =
+                    OrderedValue { name: NONE, waiter: NONE, uses: 0, is_last: false, height: 0 };
                 self.values.insert(result, value);
             }
         }
         let instruction = *instruction;
-        let entry = Entry { instruction, next, units, missing, is_gone: false, is_used };
+        let entry = WindowEntry { instruction, next, units, missing, is_gone: false, is_used };
         if self.window.len() == self.window.capacity() {
             // Doubled, but never to more than there is room for.
             let most = (self.window_max - self.window.len()).max(1);
@@ -273,12 +276,12 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
 
     /// Does all that is left.
     fn finish(&mut self) -> Result<(), Error> {
-        self.pace = self.pace_of_the_rest();
+        self.schedule = self.schedule_of_the_rest();
         loop {
             self.run()?;
             if self.in_flight.is_empty() && self.outputs_wait.is_none() {
                 assert!(self.window.is_empty(), "whatever waits, waits for something in flight");
-                assert!(self.pace.as_ref().is_none_or(Pace::is_empty), "likewise");
+                assert!(self.schedule.as_ref().is_none_or(IssueSchedule::is_empty), "likewise");
                 return Ok(());
             }
             self.end_round()?;
@@ -286,7 +289,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
     }
 
     /// When to issue the instructions of the window, if all of them fit in flight.
-    fn pace_of_the_rest(&mut self) -> Option<Pace> {
+    fn schedule_of_the_rest(&mut self) -> Option<IssueSchedule> {
         let mut latest = vec![0u32; self.window.len()];
         let (mut left, mut bytes, mut count) = (0, 0, 0);
         for (entry, latest) in self.window.iter().zip(&mut latest).rev() {
@@ -318,14 +321,14 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             *latest = height;
         }
         for (due, flights) in &self.in_flight {
-            let results = flights.iter().flat_map(InFlight::results);
+            let results = flights.iter().flat_map(IssuedInstruction::results);
             let behind = results.map(|name| self.values[name].height).max().unwrap_or(0);
             left = left.max((due - self.round) as u32 + behind);
         }
         latest.iter_mut().for_each(|height| *height = left - *height);
         let fits = self.held_bytes + bytes <= self.options.held_bytes
             && self.in_flight_count + count <= self.options.window_instructions as usize;
-        fits.then(|| Pace::new(self.first, latest, self.round, bytes))
+        fits.then(|| IssueSchedule::new(self.first, latest, self.round, bytes))
     }
 
     /// Does or issues everything that has its operands, unless outputs fill the round before.
@@ -351,8 +354,8 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 continue;
             }
             if is_interactive
-                && let Some(pace) = &mut self.pace
-                && !pace.issues(index, interaction.held_bytes, self.round)
+                && let Some(schedule) = &mut self.schedule
+                && !schedule.issues(index, interaction.held_bytes, self.round)
             {
                 continue;
             }
@@ -371,7 +374,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 self.held_bytes = held_bytes;
                 let due = self.round + u64::from(interaction.rounds);
                 let held_bytes = interaction.held_bytes;
-                let entry = InFlight { instruction: renamed, held_bytes, is_used };
+                let entry = IssuedInstruction { instruction: renamed, held_bytes, is_used };
                 self.in_flight.entry(due).or_default().push(entry);
                 self.in_flight_count += 1;
                 if instruction.op == Op::RequireZero {
@@ -454,8 +457,8 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         let (required, round) = (&mut self.required, self.round);
         self.required_due.retain(|&(due, index)| due > round || !required.remove(&index));
         self.ready.extend(self.stalled.drain(..).map(Reverse));
-        let (pace, round) = (&mut self.pace, self.round);
-        let due = std::iter::from_fn(|| pace.as_mut()?.next_due(round));
+        let (schedule, round) = (&mut self.schedule, self.round);
+        let due = std::iter::from_fn(|| schedule.as_mut()?.next_due(round));
         self.ready.extend(due.map(Reverse));
         Ok(())
     }

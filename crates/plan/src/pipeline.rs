@@ -11,16 +11,16 @@ use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, Hash, Instruction, Kind, Layout, PlanDescription, PortOrder, ProgramReader,
-    ProgramWriter, Settings, Written,
+    CostModel, FileSummary, Hash, Instruction, Kind, Layout, PlanDescription, PortOrder,
+    ProgramReader, ProgramWriter, Settings,
 };
 
 use crate::ahead::BATCHES_AHEAD;
-use crate::annotate::{Annotations, NextUses, annotate, for_each_frame};
+use crate::annotate::{NextUseFile, NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::limits::{FRAMES_MIN, PAGE_WIRES_MIN, PREFETCH_FRAMES_MIN};
-use crate::near::Inputs;
-use crate::replace::{Event, Replacer};
+use crate::near::HeldInputs;
+use crate::replace::{PlanEvent, Replacer};
 use crate::schedule::{Lookahead, Scheduler};
 use crate::scratch::{Position, ScratchFile};
 
@@ -65,7 +65,7 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     scratch: impl Into<ScratchFile>,
     options: &PlanOptions,
     costs: &mut impl CostModel,
-) -> Result<(W, PlanDescription, Written), Error> {
+) -> Result<(W, PlanDescription, FileSummary), Error> {
     assert!(options.page_wires >= PAGE_WIRES_MIN, "a page is not smaller than the smallest");
     if options.frame_count < FRAMES_MIN {
         return Err(Error::TooFewFrames { frames: options.frame_count, needed: FRAMES_MIN });
@@ -84,7 +84,7 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
         let (batches, received) = sync_channel(BATCHES_AHEAD);
         let (spare, returned) = channel();
         let second = scope.spawn(move || schedule(output, options, &received, &spare));
-        let mut events = Events { batch: Vec::new(), batches, returned };
+        let mut events = EventBatches { batch: Vec::new(), batches, returned };
         let placed = place_and_replace(program, annotations, options, costs, &mut events);
         let placed = placed.and_then(|placed| events.send().map(|()| placed));
         drop(events);
@@ -99,18 +99,18 @@ pub fn plan<R: Read + Seek + Send, W: Write + Send>(
     Ok((output, plan, written))
 }
 
-type Batch = Vec<(Event, u64)>;
+type Batch = Vec<(PlanEvent, u64)>;
 
 /// Events on their way from the first to the second thread.
-struct Events {
+struct EventBatches {
     batch: Batch,
     batches: SyncSender<Batch>,
     returned: Receiver<Batch>,
 }
 
-impl Events {
+impl EventBatches {
     #[inline]
-    fn push(&mut self, event: Event, duration_ns: u64) -> Result<(), Error> {
+    fn push(&mut self, event: PlanEvent, duration_ns: u64) -> Result<(), Error> {
         self.batch.push((event, duration_ns));
         if self.batch.len() == FRAME_INSTRUCTIONS { self.send() } else { Ok(()) }
     }
@@ -136,16 +136,16 @@ struct Placed {
 /// The first thread: turns instructions into events.
 fn place_and_replace<R: Read + Seek + Send>(
     program: &mut ProgramReader<R>,
-    mut annotations: Annotations,
+    mut annotations: NextUseFile,
     options: &PlanOptions,
     costs: &mut impl CostModel,
-    events: &mut Events,
+    events: &mut EventBatches,
 ) -> Result<Placed, Error> {
     let description = program.description().clone();
     let mut tables = annotations.tables.clone();
     let frame_count = options.frame_count - options.lookahead.frames;
     let mut replacer = Replacer::new(options.layout, options.page_wires, frame_count);
-    let (mut inputs, mut given) = (Inputs::new(), Vec::new());
+    let (mut inputs, mut given) = (HeldInputs::new(), Vec::new());
     let (mut index, instruction_count) = (0, program.instruction_count());
     let mut place = |index, instruction: &Instruction, uses: &NextUses, replacer: &mut Replacer| {
         let duration_ns = match instruction.op.is_carrying() {
@@ -153,10 +153,10 @@ fn place_and_replace<R: Read + Seek + Send>(
             false => costs.count_and_predict(instruction, &description),
         };
         replacer.step(index, instruction, uses, &mut |event| {
-            if matches!(event, Event::Evict { .. }) && options.lookahead.frames == 0 {
+            if matches!(event, PlanEvent::Evict { .. }) && options.lookahead.frames == 0 {
                 return Err(Error::TooFewFrames { frames: frame_count, needed: frame_count + 1 });
             }
-            let duration_ns = if matches!(event, Event::Run(_)) { duration_ns } else { 0 };
+            let duration_ns = if matches!(event, PlanEvent::Run(_)) { duration_ns } else { 0 };
             events.push(event, duration_ns)
         })
     };

@@ -38,13 +38,13 @@ pub(crate) struct Placer {
     classes: Vec<Option<Box<Class>>>,
     /// For larger values, of which there are few sizes.
     large: HashMap<u32, Box<Class>>,
-    pages: Vec<Page>,
+    pages: Vec<SlabPage>,
     unused: Vec<PageIndex>,
     live_pages: u64,
     pub(crate) peak_pages: u64,
 }
 
-struct Page {
+struct SlabPage {
     /// Wires of a value on this page.
     size: u32,
     free: u32,
@@ -86,7 +86,7 @@ impl Placer {
         if !slots.is_multiple_of(64) {
             *free_slots.last_mut().expect("a page has a slot") = (1 << (slots % 64)) - 1;
         }
-        let entry = Page {
+        let entry = SlabPage {
             size: wires,
             free: slots,
             free_slots,

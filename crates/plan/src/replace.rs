@@ -27,7 +27,7 @@ const NONE: u32 = u32::MAX;
 
 /// Event from replacement to the scheduler, in program order. Frames are logical.
 #[derive(Clone, Copy)]
-pub(crate) enum Event {
+pub(crate) enum PlanEvent {
     /// The page in `frame` leaves; it is written to `slot` if `write`.
     Evict { frame: u32, slot: u32, write: bool },
     /// The page in `slot` must be in `frame` now.
@@ -41,7 +41,7 @@ pub(crate) enum Event {
 }
 
 #[derive(Clone)]
-struct Page {
+struct PageState {
     frame: u32,
     slot: u32,
     dirty: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Replacer {
     page_wires: u64,
     placer: Placer,
     places: ValueMap,
-    pages: Vec<Page>,
+    pages: Vec<PageState>,
     /// Resident pages, the one with the farthest next use first.
     heap: Vec<PageIndex>,
     free_frames: Vec<u32>,
@@ -105,7 +105,7 @@ impl Replacer {
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.places.memory_bytes_after(NAMES_PER_FRAME)
             + 8 * self.places.len() as u64
-            + (self.pages.len() * (size_of::<Page>() + 96)) as u64
+            + (self.pages.len() * (size_of::<PageState>() + 96)) as u64
     }
 
     /// Places one instruction: emits what must happen before it, then the instruction itself.
@@ -117,7 +117,7 @@ impl Replacer {
         emit: &mut E,
     ) -> Result<(), Error>
     where
-        E: FnMut(Event) -> Result<(), Error>,
+        E: FnMut(PlanEvent) -> Result<(), Error>,
     {
         let mut placed = *instruction;
         let operands = instruction.operands();
@@ -153,7 +153,7 @@ impl Replacer {
             placed.results[k] = self.address(*target);
         }
         self.peak_wires = self.peak_wires.max(self.live_wires);
-        emit(Event::Run(placed))?;
+        emit(PlanEvent::Run(placed))?;
         for k in 0..operands.len() {
             if !operands[..k].contains(&operands[k]) {
                 self.used(operands[k], sources[k], index, uses.operands[k], emit)?;
@@ -172,7 +172,7 @@ impl Replacer {
     /// Makes `page` resident.
     fn bring_in<E>(&mut self, page: PageIndex, index: u64, emit: &mut E) -> Result<(), Error>
     where
-        E: FnMut(Event) -> Result<(), Error>,
+        E: FnMut(PlanEvent) -> Result<(), Error>,
     {
         if self.pages[page as usize].frame != NONE {
             return Ok(());
@@ -185,18 +185,18 @@ impl Replacer {
         assert_ne!(slot, NONE, "a page that is not in memory is on storage");
         self.placer.set_resident(page, true);
         self.heap_push(page, 2 * index);
-        emit(Event::Load { frame, slot })
+        emit(PlanEvent::Load { frame, slot })
     }
 
     /// Begins a page for values of `wires` units, and gives a cell of it.
     fn begin_page<E>(&mut self, wires: u32, index: u64, emit: &mut E) -> Result<Cell, Error>
     where
-        E: FnMut(Event) -> Result<(), Error>,
+        E: FnMut(PlanEvent) -> Result<(), Error>,
     {
         let frame = self.take_frame(emit)?;
         let cell = self.placer.allocate_page(wires);
         let page = cell.page;
-        let entry = Page {
+        let entry = PageState {
             frame,
             slot: NONE,
             dirty: true,
@@ -207,19 +207,19 @@ impl Replacer {
         match self.pages.get_mut(page as usize) {
             Some(unused) => {
                 let uses = std::mem::take(&mut unused.uses);
-                *unused = Page { uses, ..entry };
+                *unused = PageState { uses, ..entry };
             }
             None => self.pages.push(entry),
         }
         self.heap_push(page, 2 * index);
-        emit(Event::Fresh { frame })?;
+        emit(PlanEvent::Fresh { frame })?;
         Ok(cell)
     }
 
     /// A free logical frame; evicts the page with the farthest next use if there is none.
     fn take_frame<E>(&mut self, emit: &mut E) -> Result<u32, Error>
     where
-        E: FnMut(Event) -> Result<(), Error>,
+        E: FnMut(PlanEvent) -> Result<(), Error>,
     {
         if let Some(frame) = self.free_frames.pop() {
             return Ok(frame);
@@ -243,7 +243,7 @@ impl Replacer {
                 *slots_used - 1
             });
         }
-        emit(Event::Evict { frame, slot: entry.slot, write })?;
+        emit(PlanEvent::Evict { frame, slot: entry.slot, write })?;
         Ok(frame)
     }
 
@@ -257,7 +257,7 @@ impl Replacer {
         emit: &mut E,
     ) -> Result<(), Error>
     where
-        E: FnMut(Event) -> Result<(), Error>,
+        E: FnMut(PlanEvent) -> Result<(), Error>,
     {
         let uses = &mut self.pages[cell.page as usize].uses;
         let mut due = uses.peek_mut().expect("a value that is used now was due");
@@ -283,7 +283,7 @@ impl Replacer {
         emit: &mut E,
     ) -> Result<(), Error>
     where
-        E: FnMut(Event) -> Result<(), Error>,
+        E: FnMut(PlanEvent) -> Result<(), Error>,
     {
         let Cell { page, offset } = cell;
         self.pages[page as usize].dirty = true;
@@ -299,7 +299,7 @@ impl Replacer {
     /// Frees the slot of a dead value, and its page with it if that is empty.
     fn release<E>(&mut self, cell: Cell, emit: &mut E) -> Result<(), Error>
     where
-        E: FnMut(Event) -> Result<(), Error>,
+        E: FnMut(PlanEvent) -> Result<(), Error>,
     {
         let (wires, is_dead) = self.placer.release(cell);
         let page = cell.page;
@@ -317,7 +317,7 @@ impl Replacer {
             self.free_slots.push(slot);
         }
         self.free_frames.push(frame);
-        emit(Event::Drop { frame })
+        emit(PlanEvent::Drop { frame })
     }
 
     /// Sets the key of `page` from the uses of its values.

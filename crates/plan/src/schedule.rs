@@ -19,7 +19,7 @@ use phineus_bytecode::{Instruction, Op};
 
 use crate::error::Error;
 use crate::limits::WINDOW_EVENTS_MAX;
-use crate::replace::Event;
+use crate::replace::PlanEvent;
 
 const NONE: u32 = u32::MAX;
 
@@ -53,7 +53,7 @@ pub(crate) struct Scheduler<E> {
     emit: E,
     page_shift: u32,
     lookahead: Lookahead,
-    window: VecDeque<(Event, u64)>,
+    window: VecDeque<(PlanEvent, u64)>,
     window_ns: u64,
     /// Reads in the window, oldest first, and how many reads left it.
     reads: VecDeque<Read>,
@@ -109,13 +109,13 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
     }
 
     /// Takes the next event; `duration_ns` is how long it is predicted to take.
-    pub(crate) fn push(&mut self, event: Event, duration_ns: u64) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, event: PlanEvent, duration_ns: u64) -> Result<(), Error> {
         match event {
-            Event::Load { slot, .. } => {
+            PlanEvent::Load { slot, .. } => {
                 let after_write = self.slot_writes.get(&slot).copied().unwrap_or(0);
                 self.reads.push_back(Read { slot, frame: NONE, after_write });
             }
-            Event::Evict { slot, write: true, .. } => {
+            PlanEvent::Evict { slot, write: true, .. } => {
                 self.writes_entered += 1;
                 self.slot_writes.insert(slot, self.writes_entered);
             }
@@ -147,7 +147,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
         self.window_ns -= duration_ns;
         self.clock_ns += duration_ns;
         match event {
-            Event::Run(mut instruction) => {
+            PlanEvent::Run(mut instruction) => {
                 let operands = instruction.operand_count();
                 let results = instruction.result_count();
                 for place in &mut instruction.operands[..operands] {
@@ -158,18 +158,18 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
                 }
                 (self.emit)(&instruction)
             }
-            Event::Fresh { frame } => {
+            PlanEvent::Fresh { frame } => {
                 let physical = self.take_free()?;
                 self.map(frame, physical);
                 Ok(())
             }
-            Event::Drop { frame } => {
+            PlanEvent::Drop { frame } => {
                 let physical = self.unmap(frame);
                 self.free.push(physical);
                 Ok(())
             }
-            Event::Evict { frame, slot, write } => self.evict(frame, slot, write),
-            Event::Load { frame, slot } => self.load(frame, slot),
+            PlanEvent::Evict { frame, slot, write } => self.evict(frame, slot, write),
+            PlanEvent::Load { frame, slot } => self.load(frame, slot),
         }
     }
 

@@ -8,8 +8,8 @@
 //! Invariants: a file grows at its end only and shrinks from its end only; what it held is given
 //! back, in memory and on disk, when it shrinks and when its last handle is dropped.
 //!
-//! A scratch also counts what the planner's tables take at most ([`Tables`]), because every stage that
-//! has tables has a file of it.
+//! A scratch also counts what the planner's tables take at most ([`TableBudget`]), because every
+//! stage that has tables has a file of it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -83,8 +83,9 @@ impl Scratch {
     }
 
     fn file_within(&self, allowance: &Arc<Allowance>) -> ScratchFile {
-        let content = Content { chunks: Vec::new(), held_bytes: 0, length_bytes: 0, file: None };
-        ScratchFile(Arc::new(Inner {
+        let content =
+            ScratchContent { chunks: Vec::new(), held_bytes: 0, length_bytes: 0, file: None };
+        ScratchFile(Arc::new(ScratchState {
             directory: self.directory.clone(),
             allowance: allowance.clone(),
             disk: self.disk.clone(),
@@ -130,14 +131,14 @@ pub(crate) struct Position {
 
 /// The memory that one stage's tables may take, and the most that those of all stages took.
 #[derive(Clone)]
-pub(crate) struct Tables {
+pub(crate) struct TableBudget {
     limit_bytes: u64,
     /// The most that was counted through this handle.
     counted_bytes: u64,
     peak_bytes: Arc<AtomicU64>,
 }
 
-impl Tables {
+impl TableBudget {
     /// Counts `bytes`, of `live_values` values after the instructions of `position`.
     ///
     /// # Errors
@@ -196,17 +197,17 @@ impl Usage {
 
 /// A file of a [`Scratch`]: written at its end, read anywhere, gone with its last handle.
 #[derive(Clone)]
-pub struct ScratchFile(Arc<Inner>);
+pub struct ScratchFile(Arc<ScratchState>);
 
-struct Inner {
+struct ScratchState {
     directory: PathBuf,
     allowance: Arc<Allowance>,
     disk: Arc<Usage>,
     tables_peak_bytes: Arc<AtomicU64>,
-    content: RwLock<Content>,
+    content: RwLock<ScratchContent>,
 }
 
-struct Content {
+struct ScratchContent {
     /// The first bytes; each chunk but the last is full.
     chunks: Vec<Vec<u8>>,
     held_bytes: u64,
@@ -226,9 +227,9 @@ impl From<File> for ScratchFile {
 
 impl ScratchFile {
     /// Counts the tables of the stage that this file is for.
-    pub(crate) fn tables(&self, limit_bytes: u64) -> Tables {
+    pub(crate) fn tables(&self, limit_bytes: u64) -> TableBudget {
         let peak_bytes = self.0.tables_peak_bytes.clone();
-        Tables { limit_bytes, counted_bytes: 0, peak_bytes }
+        TableBudget { limit_bytes, counted_bytes: 0, peak_bytes }
     }
 
     /// How long it is.
@@ -264,7 +265,7 @@ impl ScratchFile {
     /// # Errors
     /// If the file on disk cannot be cut.
     pub fn truncate(&self, length_bytes: u64) -> io::Result<()> {
-        let Inner { allowance, disk, .. } = &*self.0;
+        let ScratchState { allowance, disk, .. } = &*self.0;
         self.change(|content| content.truncate(length_bytes, allowance, disk))
     }
 
@@ -273,11 +274,11 @@ impl ScratchFile {
     /// # Errors
     /// If it cannot be written.
     pub fn settle(&self) -> io::Result<()> {
-        let Inner { directory, allowance, disk, .. } = &*self.0;
+        let ScratchState { directory, allowance, disk, .. } = &*self.0;
         self.change(|content| {
             for at in 0..content.chunks.len() {
                 content.disk_file(directory)?;
-                let Content { chunks, file, .. } = content;
+                let ScratchContent { chunks, file, .. } = content;
                 let file = file.as_ref().expect("just made");
                 file.write_all_at(&chunks[at], (at * CHUNK_BYTES) as u64)?;
             }
@@ -290,18 +291,18 @@ impl ScratchFile {
 
     // A panic elsewhere leaves the content as the last whole change did or without its last bytes,
     // and the process ends of it.
-    fn look<T>(&self, look: impl FnOnce(&Content) -> T) -> T {
+    fn look<T>(&self, look: impl FnOnce(&ScratchContent) -> T) -> T {
         look(&self.0.content.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Content) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut ScratchContent) -> T) -> T {
         change(&mut self.0.content.write().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Write for ScratchFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Inner { directory, allowance, disk, .. } = &*self.0;
+        let ScratchState { directory, allowance, disk, .. } = &*self.0;
         self.change(|content| content.append(bytes, directory, allowance, disk))
     }
 
@@ -310,7 +311,7 @@ impl Write for ScratchFile {
     }
 }
 
-impl Drop for Inner {
+impl Drop for ScratchState {
     fn drop(&mut self) {
         let content = self.content.get_mut().unwrap_or_else(PoisonError::into_inner);
         self.allowance.give_back(content.chunks.len());
@@ -318,7 +319,7 @@ impl Drop for Inner {
     }
 }
 
-impl Content {
+impl ScratchContent {
     fn append(
         &mut self,
         bytes: &[u8],

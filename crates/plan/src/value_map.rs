@@ -14,12 +14,12 @@ type Entry = (u64, u64);
 pub(crate) struct ValueMap {
     window: Vec<Entry>,
     window_len: usize,
-    overflow: Table,
+    overflow: HashTable,
 }
 
 impl ValueMap {
     pub(crate) fn new() -> ValueMap {
-        ValueMap { window: vec![(EMPTY, 0); 1024], window_len: 0, overflow: Table::new() }
+        ValueMap { window: vec![(EMPTY, 0); 1024], window_len: 0, overflow: HashTable::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -97,7 +97,7 @@ impl ValueMap {
     fn grow(&mut self) {
         let larger = vec![(EMPTY, 0); 2 * self.window.len()];
         let window = std::mem::replace(&mut self.window, larger);
-        let overflow = std::mem::replace(&mut self.overflow, Table::new());
+        let overflow = std::mem::replace(&mut self.overflow, HashTable::new());
         self.window_len = 0;
         for (key, value) in window.into_iter().chain(overflow.entries) {
             if key == EMPTY {
@@ -115,14 +115,14 @@ impl ValueMap {
 }
 
 /// Open addressing with linear probing, Fibonacci hashing, and deletion by shifting back.
-struct Table {
+struct HashTable {
     entries: Vec<Entry>,
     len: usize,
 }
 
-impl Table {
-    fn new() -> Table {
-        Table { entries: vec![(EMPTY, 0); 64], len: 0 }
+impl HashTable {
+    fn new() -> HashTable {
+        HashTable { entries: vec![(EMPTY, 0); 64], len: 0 }
     }
 
     fn home(&self, key: u64) -> usize {

@@ -14,8 +14,8 @@ use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
 use std::io::Cursor;
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Lanes, Op,
-    ProgramReader, RowOrder, Sharing, Slot, Table, step_digit, verify_without_ports,
+    CarriedSlot, Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Lanes,
+    Op, ProgramReader, RowOrder, Sharing, Table, step_digit, verify_without_ports,
 };
 use phineus_plan::{Assignment, Claim, Error, assign};
 
@@ -49,7 +49,7 @@ fn program(seed: u64) -> (Vec<Instruction>, Description) {
         if i.op == Op::Input && random.one_in(4) {
             i.op = Op::Load;
             i.immediates = [description.slots.len() as u64, 0, 0, 0];
-            description.slots.push(Slot { element: i.element, lanes: i.lanes });
+            description.slots.push(CarriedSlot { element: i.element, lanes: i.lanes });
         }
         let results = i.results().iter().enumerate();
         defined.extend(results.map(|(k, &name)| (name, i.result_shape(k))));
@@ -59,7 +59,7 @@ fn program(seed: u64) -> (Vec<Instruction>, Description) {
         let element = ElementType::integer(shape.width, random.one_in(2));
         let mut store = Instruction::new(Op::Store, element, shape.lanes);
         (store.operands[0], store.immediates[0]) = (name, description.slots.len() as u64);
-        description.slots.push(Slot { element, lanes: shape.lanes });
+        description.slots.push(CarriedSlot { element, lanes: shape.lanes });
         program.push(store);
     }
     (program, description)
@@ -164,7 +164,7 @@ fn only_what_is_a_square_is_never_negative() {
             program[4].operands = [2, 3, 0];
             program[5].operands[0] = 4;
             let slots = [(narrow, 0), (element, 5)];
-            let slots = slots.map(|(element, k)| Slot { element, lanes: program[k].lanes });
+            let slots = slots.map(|(element, k)| CarriedSlot { element, lanes: program[k].lanes });
             let description = Description {
                 name: "least".to_owned(),
                 parties: vec!["a".to_owned()],
@@ -232,7 +232,7 @@ fn limbs_have_room_for_negative_factors() {
     ];
     (program[1].immediates[0], program[8].immediates[0]) = (1, 2);
     (program[2].immediates[0], program[3].immediates[0]) = (10, 200);
-    let slots = [wide, narrow, wide].map(|element| Slot { element, lanes: 3 });
+    let slots = [wide, narrow, wide].map(|element| CarriedSlot { element, lanes: 3 });
     let description = Description {
         name: "limbs".to_owned(),
         parties: vec!["a".to_owned()],

@@ -2,7 +2,9 @@
 
 mod unsorted;
 
-use phineus_bytecode::{Blocks, Lane, Op, ProgramReader, Sharing, Table, verify, verify_blocks};
+use phineus_bytecode::{
+    BlockDirectory, Lane, Op, ProgramReader, Sharing, Table, verify, verify_blocks,
+};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
 use phineus_oblivious::{merge_comparators, sort_comparators};
 
@@ -28,7 +30,7 @@ fn checked(
     }
     let generated = program.generate(&arguments, seed).expect("it generates");
     let (file, traced) = trace_to_file(program, &arguments).expect("it traces");
-    let violations = match Blocks::read(&file).expect("it was written") {
+    let violations = match BlockDirectory::read(&file).expect("it was written") {
         Some(blocks) => {
             let open = |block: usize| blocks.open(&file, block);
             verify_blocks::<_, phineus_bytecode::Error>(&blocks, open)

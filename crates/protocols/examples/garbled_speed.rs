@@ -17,8 +17,8 @@ use phineus_bytecode::{
     ProgramWriter, RowOrder, Table,
 };
 use phineus_channels::{
-    Channel, ClusterConfig, FramedChannel, Identity, MeshSettings, PlainLoopback, Security,
-    Timeouts, TrustStore, connect_mesh, memory_pair, only_channel,
+    Channel, ClusterConfig, ConnectionSecurity, FramedChannel, Identity, MeshSettings,
+    PlainLoopback, Timeouts, TrustStore, connect_mesh, memory_pair, only_channel,
 };
 use phineus_crypto::Prg;
 use phineus_engine::{Driver, FrameMemory, Inputs, Memory, run};
@@ -210,7 +210,11 @@ fn network_pair(with_tls: bool) -> Result<(FramedChannel, FramedChannel), Failur
     trusted_by_b.trust("site_a", a.fingerprint())?;
     let plain = PlainLoopback::new(&cluster)?;
     let security = |identity, trusted| {
-        if with_tls { Security::Tls { identity, trusted } } else { Security::Plain(plain.clone()) }
+        if with_tls {
+            ConnectionSecurity::Tls { identity, trusted }
+        } else {
+            ConnectionSecurity::Plain(plain.clone())
+        }
     };
     let (security_a, security_b) = (security(a, trusted_by_a), security(b, trusted_by_b));
     let settings = |me, security| MeshSettings {

@@ -10,7 +10,7 @@ use phineus_accel::{Calibration, DEVICE_BYTES, Element, Error, Gpu, OnGpu};
 use phineus_bytecode::Op;
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::mascot::Kind;
-use phineus_crypto::field::{F32, F61, Field, FieldName, MatrixProducts, OnCpu, Product};
+use phineus_crypto::field::{F32, F61, Field, FieldName, MatrixProduct, MatrixProducts, OnCpu};
 use phineus_protocols::spdz::costs::demand_of_totals;
 use phineus_tables::quantity;
 use serde_json::{Value, json};
@@ -154,7 +154,7 @@ impl<F: Field> MatrixProducts<F> for OnThreads {
         true
     }
 
-    fn add(&mut self, products: &mut [Product<'_, F, 2>]) {
+    fn add(&mut self, products: &mut [MatrixProduct<'_, F, 2>]) {
         if self.0 < 2 {
             return OnCpu.add(products);
         }

@@ -16,7 +16,7 @@ use std::io::{Error, Write};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use phineus_bytecode::{Hash, Table, Written};
+use phineus_bytecode::{FileSummary, Hash, Table};
 use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError, Traced, Tracer};
 
 use crate::failure::Failure;
@@ -80,7 +80,7 @@ impl ReadApart {
         };
         reader.copy(file_bytes, output)?;
         *self.ranges.lock().unwrap_or_else(PoisonError::into_inner) = Some((sizes, ranges));
-        let written = Written { hash: Hash(hash), instruction_count, file_bytes };
+        let written = FileSummary { hash: Hash(hash), instruction_count, file_bytes };
         Ok(Traced { description: *description, written })
     }
 }

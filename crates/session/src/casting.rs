@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{Description, Kind, ProgramWriter, Written};
+use phineus_bytecode::{Description, FileSummary, Kind, ProgramWriter};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
@@ -232,7 +232,7 @@ fn described_blocks(
         let (instruction_count, file_bytes) =
             (part.file.reader()?.instruction_count(), part.file.length_bytes()?);
         std::io::copy(&mut part.file.view(), &mut file)?;
-        written.push(Written { hash: part.hash, instruction_count, file_bytes });
+        written.push(FileSummary { hash: part.hash, instruction_count, file_bytes });
     }
     let (file, whole) = finish_blocks(file, &written, &description, &blocks.flow)?;
     let (file, hash) = (ProgramFile::new(file), whole.hash);

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{CostModel, Kind, Lane, Openings, Settings, Table};
+use phineus_bytecode::{BlockValues, CostModel, Kind, Lane, Settings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
@@ -282,7 +282,7 @@ impl ClientWalk {
 /// published.
 struct Learned<'a>(&'a dyn Client);
 
-impl Openings for Learned<'_> {
+impl BlockValues for Learned<'_> {
     type Error = Infallible;
 
     fn opened(&self, port: u32) -> Result<Lane, Self::Error> {

@@ -291,7 +291,7 @@ impl From<ProgramError> for Failure {
                 .remedy("give a file with that many rows below the line that names the columns"),
             ProgramError::Rows(_) => Failure::new(codes::ROWS, message),
             ProgramError::Faults(faults) => {
-                let fault = |fault: phineus_frontend::Fault| {
+                let fault = |fault: phineus_frontend::ProgramFault| {
                     let (file, line) = (Some(fault.file), Some(fault.line.into()));
                     let place = Place { file, line, ..Place::default() };
                     Fault { place, what: fault.what }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use phineus_channels::{
-    ChannelError, ClusterConfig, FramedChannel, MemoryNetwork, MemorySettings, Mesh, MeshSettings,
-    Security, Timeouts, Transport, Waiting, connect_mesh,
+    ChannelError, ClusterConfig, ConnectProgress, ConnectionSecurity, FramedChannel, MemoryNetwork,
+    MemorySettings, Mesh, MeshSettings, Timeouts, Transport, connect_mesh,
 };
 
 use crate::failure::{Failure, Remedy, RunField, codes};
@@ -70,7 +70,8 @@ pub fn meet_in_memory(
         network: together.simulate,
         is_cancelled: &|| cancel.is_requested(),
     };
-    let on_wait = &mut |waiting: &Waiting<'_>| progress.waiting(waiting.missing, waiting.elapsed);
+    let on_wait =
+        &mut |waiting: &ConnectProgress<'_>| progress.waiting(waiting.missing, waiting.elapsed);
     let met = network.meet(&settings, on_wait);
     met.map_err(|error| Failure::from(error).revealed(Told::Nothing.sentence()))
 }
@@ -83,7 +84,7 @@ pub fn meet_in_memory(
 pub fn meet(
     together: &Together,
     meeting: &Meeting<'_>,
-    (own, config, security): (&Cluster, &ClusterConfig, &Security),
+    (own, config, security): (&Cluster, &ClusterConfig, &ConnectionSecurity),
     progress: &Progress,
 ) -> Result<Mesh, Failure> {
     let cancel = progress.cancel();
@@ -107,7 +108,7 @@ pub fn meet(
         cancel.ask();
     }
     let mut turned_away = Vec::new();
-    let mut on_wait = |waiting: &Waiting<'_>| {
+    let mut on_wait = |waiting: &ConnectProgress<'_>| {
         let text = waiting.turned_away.as_ref().map(ToString::to_string);
         if let Some(text) = text.filter(|text| !turned_away.contains(text))
             && turned_away.len() < TURNED_AWAY_MAX

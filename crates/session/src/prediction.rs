@@ -4,7 +4,7 @@
 //! rests on it.
 
 use phineus_bytecode::PlanDescription;
-use phineus_channels::{Manner, NetworkModel};
+use phineus_channels::{NetworkModel, TransportKind};
 use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
@@ -27,7 +27,7 @@ const DISK_BYTES_PER_S: f64 = 800e6;
 const ROUND_TRIPS_PER_ROUND: f64 = 0.5;
 
 /// Round trips until all connections stand, which are made at once.
-const CONNECTING_ROUND_TRIPS: f64 = Manner::Tls.round_trips() as f64;
+const CONNECTING_ROUND_TRIPS: f64 = TransportKind::Tls.round_trips() as f64;
 
 /// Seconds that a process takes from its start to its end besides all that is counted here: `clear`
 /// runs a small program in 2.7 ms of processor time.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phineus_bytecode::{Blocks, Column, Description, Flow, Hash, Kind, Table};
+use phineus_bytecode::{BlockDirectory, Column, Description, Flow, Hash, Kind, Table};
 
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
@@ -47,7 +47,7 @@ pub fn traced_blocks(
     file: &ProgramFile,
     computing: impl Fn(&Description) -> usize,
 ) -> Result<Option<TracedFile>, Failure> {
-    let Some(blocks) = Blocks::read(file.view())? else { return Ok(None) };
+    let Some(blocks) = BlockDirectory::read(file.view())? else { return Ok(None) };
     let computing = computing(&blocks.description);
     let program = Arc::new(blocks.description.of_block());
     let garbling = garbling_places(file, &blocks)?;
@@ -82,7 +82,7 @@ type GarblingPlaces = (ProgramFile, Vec<Section>, Arc<Description>);
 /// Finds the garbled parts beside the plan in `file`, which has these blocks.
 fn garbling_places(
     file: &ProgramFile,
-    planned: &Blocks,
+    planned: &BlockDirectory,
 ) -> Result<Option<GarblingPlaces>, Failure> {
     let Some(garbling) = file.garbling() else { return Ok(None) };
     match directory(&garbling)? {
@@ -102,8 +102,8 @@ fn garbling_places(
 }
 
 /// The directory of a file of several blocks, with a reader for each.
-pub fn directory(file: &ProgramFile) -> Result<Option<Blocks>, Failure> {
-    Ok(Blocks::read(file.view())?)
+pub fn directory(file: &ProgramFile) -> Result<Option<BlockDirectory>, Failure> {
+    Ok(BlockDirectory::read(file.view())?)
 }
 
 /// Without what is opened while the program runs: what it reveals at its end.

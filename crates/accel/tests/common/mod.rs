@@ -1,7 +1,7 @@
 //! Products on a device against the processor, for tests on a real device and on the emulated one.
 
 use phineus_accel::{Element, Error, Gpu};
-use phineus_crypto::field::{F32, F61, Product, Term};
+use phineus_crypto::field::{F32, F61, MatrixProduct, ProductTerm};
 use phineus_crypto::{Block, Prg};
 
 /// What lies in slices, for messages.
@@ -130,20 +130,20 @@ pub fn compare<E: Samples, const TERMS: usize>(
         assert_eq!(count, 1, "results are laid out for one tuple");
         outs.iter_mut().zip(&mut data).for_each(|(out, data)| vanish(out, data, case.widths));
     }
-    let term = |(matrix, vectors), width| Term { matrix, vectors, width, count };
+    let term = |(matrix, vectors), width| ProductTerm { matrix, vectors, width, count };
     let mut expected = outs.clone();
     for (out, data) in expected.iter_mut().zip(&data) {
         for ((matrix, vectors), width) in data.iter().zip(case.widths) {
             E::add_term(out, &term((&matrix[..], &vectors[..]), width));
         }
     }
-    let mut products: Vec<Product<'_, E, TERMS>> = outs
+    let mut products: Vec<MatrixProduct<'_, E, TERMS>> = outs
         .iter_mut()
         .zip(&data)
         .map(|(out, data)| {
             let terms =
                 std::array::from_fn(|i| term((&data[i].0[..], &data[i].1[..]), case.widths[i]));
-            Product { out, terms }
+            MatrixProduct { out, terms }
         })
         .collect();
     let said = gpu.add(&mut products);

@@ -1,4 +1,5 @@
-//! [`Blocks`]: a file of several programs, the blocks of one, and how they follow each other.
+//! [`BlockDirectory`]: a file of several programs, the blocks of one, and how they follow each
+//! other.
 //!
 //! The blocks' files stand one after another; then a directory: what they have in common and how
 //! each ends, as JSON; then where each stands, 16 bytes a block; then the footer. A block's file has
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::binary::{
-    CHECKSUM_BYTES, FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, ProgramReader, Written,
-    checksum,
+    CHECKSUM_BYTES, FOOTER_BYTES, FORMAT_VERSION, FileSummary, HEADER_BYTES, Hash, Kind,
+    ProgramReader, checksum,
 };
 use crate::description::Description;
 use crate::error::Error;
@@ -35,7 +36,7 @@ const PLACE_BYTES: usize = 16;
 
 /// Contents of the directory of a file of several blocks, without the blocks' own files.
 #[derive(Clone, Debug)]
-pub struct Blocks {
+pub struct BlockDirectory {
     /// Description shared by all blocks; after planning it has the figures of all blocks together.
     pub description: Description,
     /// How they follow each other.
@@ -55,12 +56,12 @@ struct Directory {
     flow: Flow,
 }
 
-impl Blocks {
+impl BlockDirectory {
     /// Reads the directory of a file of several blocks; `None` if it is a program of one.
     ///
     /// # Errors
     /// If the file is damaged, or cannot be read.
-    pub fn read<R: Read + Seek>(mut input: R) -> Result<Option<Blocks>, Error> {
+    pub fn read<R: Read + Seek>(mut input: R) -> Result<Option<BlockDirectory>, Error> {
         let length = input.seek(SeekFrom::End(0))?;
         let footer_at = length.checked_sub(BLOCKS_FOOTER_BYTES as u64);
         let Some(footer_at) = footer_at else { return Ok(None) };
@@ -129,7 +130,7 @@ impl Blocks {
             hash.block(block.hash());
         }
         let hash = hash.finish(&directory_bytes);
-        Ok(Some(Blocks { description, flow, places, kind, hash }))
+        Ok(Some(BlockDirectory { description, flow, places, kind, hash }))
     }
 
     /// Opens a block; `input` is the whole file.
@@ -179,10 +180,10 @@ impl BlocksHash {
 /// If the directory is too long, or cannot be written.
 pub fn finish_blocks<W: Write>(
     mut output: W,
-    blocks: &[Written],
+    blocks: &[FileSummary],
     description: &Description,
     flow: &Flow,
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     assert_eq!(blocks.len(), flow.blocks.len(), "each block has an end");
     let kind = if description.plan.is_some() { Kind::Planned } else { Kind::Program };
     let description = Description { is_block: false, ..description.clone() };
@@ -206,7 +207,7 @@ pub fn finish_blocks<W: Write>(
     tail.extend(BLOCKS_MAGIC);
     output.write_all(&tail)?;
     output.flush()?;
-    let written = Written {
+    let written = FileSummary {
         hash: hash.finish(&text),
         instruction_count: blocks.iter().map(|block| block.instruction_count).sum(),
         file_bytes: offset + tail.len() as u64,

@@ -53,20 +53,20 @@ const _: () = assert!(WIDTH_MAX < 1 << 9);
 
 /// Fields that instructions with one template share.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Key {
+struct TemplateKey {
     /// Operation, element type, phase and lanes.
     shape: u64,
     immediates: [u64; IMMEDIATES_MAX],
 }
 
-impl Key {
+impl TemplateKey {
     #[inline]
-    fn of(instruction: &Instruction, vary: bool) -> Key {
+    fn of(instruction: &Instruction, vary: bool) -> TemplateKey {
         let shape = u64::from(instruction.op as u8)
             | type_code(instruction) << 8
             | u64::from(instruction.lanes) << 32;
         let immediates = if vary { [0; IMMEDIATES_MAX] } else { instruction.immediates };
-        Key { shape, immediates }
+        TemplateKey { shape, immediates }
     }
 
     /// A slot of a table of so many, a power of two: Fibonacci hashing of the fields.
@@ -92,7 +92,7 @@ pub(super) struct Encoder {
     pub(super) first_value: u64,
     next_value: u64,
     previous: Previous,
-    templates: Vec<Key>,
+    templates: Vec<TemplateKey>,
     slots: Vec<u16>,
 }
 
@@ -165,7 +165,7 @@ impl Encoder {
 
     #[inline]
     fn push_template(&mut self, instruction: &Instruction, vary: bool) {
-        let key = Key::of(instruction, vary);
+        let key = TemplateKey::of(instruction, vary);
         let mut slot = key.slot(self.slots.len());
         loop {
             match self.slots[slot] {
@@ -241,7 +241,7 @@ fn read_differences(
 }
 
 /// An instruction without places, and how many places follow each time it is named.
-pub(super) struct Template {
+pub(super) struct InstructionTemplate {
     instruction: Instruction,
     operands: usize,
     results: usize,
@@ -255,7 +255,7 @@ pub(super) fn decode(
     mut bytes: &[u8],
     count: usize,
     first_value: u64,
-    templates: &mut Vec<Template>,
+    templates: &mut Vec<InstructionTemplate>,
     instructions: &mut Vec<Instruction>,
 ) -> Result<(), &'static str> {
     templates.clear();
@@ -300,7 +300,7 @@ pub(super) fn decode(
 }
 
 #[cold]
-fn decode_template(bytes: &mut &[u8]) -> Result<Template, &'static str> {
+fn decode_template(bytes: &mut &[u8]) -> Result<InstructionTemplate, &'static str> {
     const CUT: &str = "a template is cut off";
     let (&code, rest) = bytes.split_first().ok_or(CUT)?;
     *bytes = rest;
@@ -324,7 +324,7 @@ fn decode_template(bytes: &mut &[u8]) -> Result<Template, &'static str> {
             *word = varint::read(bytes).ok_or(CUT)?;
         }
     }
-    Ok(Template {
+    Ok(InstructionTemplate {
         instruction,
         operands: instruction.operand_count(),
         results: instruction.result_count(),

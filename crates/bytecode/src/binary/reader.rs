@@ -21,7 +21,7 @@ const ENTRY_BYTES: usize = 32;
 const DESCRIPTION_GROWTH: usize = 4;
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct FrameIndexEntry {
     offset: u64,
     first_value: u64,
     stored_bytes: u32,
@@ -37,11 +37,11 @@ pub struct ProgramReader<R> {
     description: Description,
     description_bytes: Vec<u8>,
     frames_hash: [u8; 32],
-    index: Vec<Entry>,
+    index: Vec<FrameIndexEntry>,
     instruction_count: u64,
     stored: Vec<u8>,
     raw: Vec<u8>,
-    templates: Vec<frame::Template>,
+    templates: Vec<frame::InstructionTemplate>,
 }
 
 thread_local! {
@@ -166,9 +166,10 @@ impl<R: Read + Seek> ProgramReader<R> {
     /// thread that does: the index, the description, and the largest frame as it is stored and as
     /// it was before.
     pub fn memory_bytes(&self) -> u64 {
-        let frame = |entry: &Entry| u64::from(entry.stored_bytes) + u64::from(entry.raw_bytes);
+        let frame =
+            |entry: &FrameIndexEntry| u64::from(entry.stored_bytes) + u64::from(entry.raw_bytes);
         let frame = self.index.iter().map(frame).max().unwrap_or(0);
-        let index = self.index.capacity() * size_of::<Entry>();
+        let index = self.index.capacity() * size_of::<FrameIndexEntry>();
         let description = DESCRIPTION_GROWTH * self.description_bytes.capacity();
         frame + (index + description) as u64
     }
@@ -299,14 +300,18 @@ fn read_header(input: &mut (impl Read + Seek)) -> Result<Kind, Error> {
     }
 }
 
-fn read_index(input: &mut impl Read, count: usize, end: u64) -> Result<Vec<Entry>, Error> {
+fn read_index(
+    input: &mut impl Read,
+    count: usize,
+    end: u64,
+) -> Result<Vec<FrameIndexEntry>, Error> {
     let mut index = Vec::new();
     let mut expected = HEADER_BYTES as u64;
     let mut values = 0..=0;
     let mut bytes = [0u8; ENTRY_BYTES];
     for frame in 0..count {
         input.read_exact(&mut bytes)?;
-        let entry = Entry {
+        let entry = FrameIndexEntry {
             offset: word(&bytes, 0),
             first_value: word(&bytes, 8),
             stored_bytes: half(&bytes, 16),
@@ -350,7 +355,7 @@ mod tests {
             let bytes = to_bytes(Kind::Program, &program, &description).expect("in memory");
             let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("it was written");
             reader.verify_hash().expect("it was written");
-            let index = reader.index.capacity() * size_of::<Entry>();
+            let index = reader.index.capacity() * size_of::<FrameIndexEntry>();
             let text = DESCRIPTION_GROWTH * reader.description_bytes.len();
             let held = reader.stored.capacity() + reader.raw.capacity() + index + text;
             let said = reader.memory_bytes();

@@ -32,7 +32,7 @@ pub struct ProgramWriter<W: Write> {
 
 /// Summary of a finished file.
 #[derive(Clone, Copy, Debug)]
-pub struct Written {
+pub struct FileSummary {
     /// The program's hash.
     pub hash: Hash,
     /// Instructions, directives included.
@@ -131,7 +131,7 @@ impl<W: Write> ProgramWriter<W> {
     }
 
     /// Completes the file and returns it.
-    pub fn finish(mut self, description: &Description) -> Result<(W, Written), Error> {
+    pub fn finish(mut self, description: &Description) -> Result<(W, FileSummary), Error> {
         self.write_frame()?;
         let text = description.to_file().map_err(|e| Error::Description(e.to_string()))?;
         if text.len() > DESCRIPTION_BYTES_MAX {
@@ -150,7 +150,7 @@ impl<W: Write> ProgramWriter<W> {
         tail.extend_from_slice(&MAGIC);
         self.output.write_all(&tail)?;
         self.output.flush()?;
-        let written = Written {
+        let written = FileSummary {
             hash: Hash::of_program(self.kind, &frames, &text),
             instruction_count: self.instruction_count,
             file_bytes: self.offset + tail.len() as u64,

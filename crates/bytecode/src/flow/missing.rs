@@ -18,17 +18,17 @@ const NONE: usize = usize::MAX;
 
 /// State of a carried value where it is loaded.
 #[derive(Clone, Copy)]
-enum Seen {
+enum LoadState {
     Nothing,
     Stored,
     Join(usize),
 }
 
 /// A place where paths meet of which some have stored a value.
-struct Join {
+struct PathJoin {
     slot: u32,
     /// By path, the state of the value there.
-    brought: Vec<Seen>,
+    brought: Vec<LoadState>,
 }
 
 /// The blocks that can be reached, in reverse postorder, and who dominates whom.
@@ -132,33 +132,33 @@ fn immediate(before: &[Vec<usize>]) -> Vec<usize> {
 }
 
 /// The state of the pass over the dominator tree.
-struct Pass<'a> {
+struct DominatorPass<'a> {
     blocks: &'a Dominators,
-    joins: Vec<Join>,
+    joins: Vec<PathJoin>,
     /// The joins at each block.
     joins_at: Vec<Vec<usize>>,
     /// By slot, what is seen now, the nearest last.
-    seen: BTreeMap<u32, Vec<Seen>>,
+    seen: BTreeMap<u32, Vec<LoadState>>,
     /// Loads with what they see: block, index of the load, that.
-    loads: Vec<(usize, usize, Seen)>,
+    loads: Vec<(usize, usize, LoadState)>,
 }
 
-impl Pass<'_> {
-    fn now(&self, slot: u32) -> Seen {
+impl DominatorPass<'_> {
+    fn now(&self, slot: u32) -> LoadState {
         let seen = self.seen.get(&slot).and_then(|seen| seen.last());
-        seen.copied().unwrap_or(Seen::Nothing)
+        seen.copied().unwrap_or(LoadState::Nothing)
     }
 
     fn enter(&mut self, at: usize, loads: &[u32], stores: &[u32]) {
         for join in self.joins_at[at].clone() {
-            self.seen.entry(self.joins[join].slot).or_default().push(Seen::Join(join));
+            self.seen.entry(self.joins[join].slot).or_default().push(LoadState::Join(join));
         }
         let block = self.blocks.order[at];
         for (index, &slot) in loads.iter().enumerate() {
             self.loads.push((block, index, self.now(slot)));
         }
         for &slot in stores {
-            self.seen.entry(slot).or_default().push(Seen::Stored);
+            self.seen.entry(slot).or_default().push(LoadState::Stored);
         }
         for &next in &self.blocks.after[at] {
             for join in self.joins_at[next].clone() {
@@ -183,9 +183,9 @@ impl Pass<'_> {
         for (at, join) in self.joins.iter().enumerate() {
             for brought in &join.brought {
                 match *brought {
-                    Seen::Nothing => waiting.push(at),
-                    Seen::Stored => {}
-                    Seen::Join(other) => used_by[other].push(at),
+                    LoadState::Nothing => waiting.push(at),
+                    LoadState::Stored => {}
+                    LoadState::Join(other) => used_by[other].push(at),
                 }
             }
         }
@@ -209,7 +209,7 @@ pub(super) fn missing(
     for (at, &block) in blocks.order.iter().enumerate() {
         stores[block].iter().for_each(|&slot| storing.entry(slot).or_default().push(at));
     }
-    let mut pass = Pass {
+    let mut pass = DominatorPass {
         blocks: &blocks,
         joins: Vec::new(),
         joins_at: vec![Vec::new(); blocks.order.len()],
@@ -219,7 +219,7 @@ pub(super) fn missing(
     for (&slot, storing) in &storing {
         for at in blocks.joins(storing) {
             pass.joins_at[at].push(pass.joins.len());
-            pass.joins.push(Join { slot, brought: Vec::new() });
+            pass.joins.push(PathJoin { slot, brought: Vec::new() });
         }
     }
     let mut path = vec![(0, 0)];
@@ -236,10 +236,10 @@ pub(super) fn missing(
         }
     }
     let is_stored = pass.decided();
-    let is_missing = |seen: &Seen| match *seen {
-        Seen::Nothing => true,
-        Seen::Stored => false,
-        Seen::Join(join) => !is_stored[join],
+    let is_missing = |seen: &LoadState| match *seen {
+        LoadState::Nothing => true,
+        LoadState::Stored => false,
+        LoadState::Join(join) => !is_stored[join],
     };
     let found = pass.loads.iter().filter(|(.., seen)| is_missing(seen));
     let first = found.map(|&(block, index, _)| (block, index)).min();
@@ -249,7 +249,7 @@ pub(super) fn missing(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{BlockEnd, Next};
+    use crate::flow::{BlockEnd, Successor};
     use crate::random::Random;
 
     /// Computes the same from the set of values that all paths to each block have stored.
@@ -290,9 +290,9 @@ mod tests {
             let count = 1 + random.below(9);
             let block = |random: &mut Random| 1 + random.below(count - 1) as u32;
             let next = |random: &mut Random| match random.below(if count == 1 { 1 } else { 7 }) {
-                0 => Next::End,
-                1 | 2 => Next::Jump { block: block(random) },
-                _ => Next::Branch { register: 0, nonzero: block(random), zero: block(random) },
+                0 => Successor::End,
+                1 | 2 => Successor::Jump { block: block(random) },
+                _ => Successor::Branch { register: 0, nonzero: block(random), zero: block(random) },
             };
             let end = |random: &mut Random| BlockEnd { steps: Vec::new(), next: next(random) };
             let blocks = (0..count).map(|_| end(&mut random)).collect();
@@ -327,14 +327,14 @@ mod tests {
         for at in 0..count {
             let (yes, no, after) = (3 * at + 1, 3 * at + 2, 3 * at + 3);
             let nexts = [
-                Next::Branch { register: 0, nonzero: yes, zero: no },
-                Next::Jump { block: after },
-                Next::Jump { block: after },
+                Successor::Branch { register: 0, nonzero: yes, zero: no },
+                Successor::Jump { block: after },
+                Successor::Jump { block: after },
             ];
             blocks.extend(nexts.map(|next| BlockEnd { steps: Vec::new(), next }));
             stores.extend([vec![], vec![at], vec![at]]);
         }
-        blocks.push(BlockEnd { steps: Vec::new(), next: Next::End });
+        blocks.push(BlockEnd { steps: Vec::new(), next: Successor::End });
         stores.push(Vec::new());
         let flow = Flow { registers: 1, blocks };
         let mut loads = vec![Vec::new(); stores.len()];

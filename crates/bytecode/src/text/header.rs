@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::description::{
     Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder, RowsOf,
 };
-use crate::text::line::{Line, Misfit, Parsed};
+use crate::text::line::{LineCursor, LineError, Parsed};
 
 const ENCODINGS: [(Encoding, &str); 3] =
     [(Encoding::Number, "number"), (Encoding::Hex, "hex"), (Encoding::Text, "text")];
@@ -108,11 +108,11 @@ pub(super) struct HeaderParser {
     settings: Map<String, Value>,
     costs: Map<String, Value>,
     /// Which port the next column belongs to.
-    port: Port,
+    port: PortLine,
 }
 
 #[derive(Default, PartialEq)]
-enum Port {
+enum PortLine {
     #[default]
     None,
     Input,
@@ -127,12 +127,12 @@ impl HeaderParser {
     }
 
     /// Reads a line of the description; `word` is its first word, already taken.
-    pub(super) fn read(&mut self, word: &str, line: &mut Line) -> Parsed<()> {
+    pub(super) fn read(&mut self, word: &str, line: &mut LineCursor) -> Parsed<()> {
         let at = line.place();
         let description = &mut self.description;
         match word {
             "name" if self.named => {
-                return Err(Misfit { at, what: "a program has one name".to_owned() });
+                return Err(LineError { at, what: "a program has one name".to_owned() });
             }
             "name" => {
                 self.named = true;
@@ -143,7 +143,7 @@ impl HeaderParser {
                 let wires = u32::try_from(line.number("the most wires of a value")?).ok();
                 let what = "value_wires_max is a number below 2^32, stated once".to_owned();
                 let is_first = description.value_wires_max.is_none();
-                let wires = wires.filter(|_| is_first).ok_or(Misfit { at, what })?;
+                let wires = wires.filter(|_| is_first).ok_or(LineError { at, what })?;
                 description.value_wires_max = Some(wires);
             }
             "parameter" => {
@@ -151,15 +151,15 @@ impl HeaderParser {
                 let value = line.string("the parameter's value")?;
                 let what = format!("parameter '{name}' stands twice");
                 if description.parameters.insert(name, value).is_some() {
-                    return Err(Misfit { at, what });
+                    return Err(LineError { at, what });
                 }
             }
             "input_port" => {
-                self.port = Port::Input;
+                self.port = PortLine::Input;
                 description.inputs.push(input_port(line)?);
             }
             "output_port" => {
-                self.port = Port::Output;
+                self.port = PortLine::Output;
                 description.outputs.push(output_port(line)?);
             }
             "column" => self.column(at, line)?,
@@ -169,7 +169,7 @@ impl HeaderParser {
                 let value = figure(line)?;
                 let what = format!("setting '{name}' stands twice");
                 if self.settings.insert(name, value).is_some() {
-                    return Err(Misfit { at, what });
+                    return Err(LineError { at, what });
                 }
             }
             _ => {
@@ -181,36 +181,36 @@ impl HeaderParser {
         line.end()
     }
 
-    fn column(&mut self, at: usize, line: &mut Line) -> Parsed<()> {
+    fn column(&mut self, at: usize, line: &mut LineCursor) -> Parsed<()> {
         let name = line.string("the column's name")?;
         let element = line.element()?;
         let encoding_at = line.place();
         let word = line.word("an encoding")?;
         let named = ENCODINGS.iter().find(|(_, name)| *name == word).map(|(known, _)| *known);
         let fraction = word.strip_prefix(FIXED).and_then(|bits| bits.parse().ok());
-        let encoding = named.or(fraction.map(Encoding::Fixed)).ok_or_else(|| Misfit {
+        let encoding = named.or(fraction.map(Encoding::Fixed)).ok_or_else(|| LineError {
             at: encoding_at,
             what: format!("'{word}' is not an encoding: write number, hex, text or fixed16"),
         })?;
         let column = Column { name, element, encoding };
         let description = &mut self.description;
         let columns = match self.port {
-            Port::Input => description.inputs.last_mut().map(|port| &mut port.columns),
-            Port::Output => description.outputs.last_mut().map(|port| &mut port.columns),
-            Port::None => None,
+            PortLine::Input => description.inputs.last_mut().map(|port| &mut port.columns),
+            PortLine::Output => description.outputs.last_mut().map(|port| &mut port.columns),
+            PortLine::None => None,
         };
         let what = "a column belongs below an input_port or an output_port".to_owned();
-        columns.ok_or(Misfit { at, what })?.push(column);
+        columns.ok_or(LineError { at, what })?.push(column);
         Ok(())
     }
 
-    fn plan_figure(&mut self, at: usize, line: &mut Line) -> Parsed<()> {
+    fn plan_figure(&mut self, at: usize, line: &mut LineCursor) -> Parsed<()> {
         let name = line.word("the figure's name")?;
         let value = figure(line)?;
         let plan = self.plan.get_or_insert_default();
         match plan.insert(name.to_owned(), value) {
             None => Ok(()),
-            Some(_) => Err(Misfit { at, what: format!("plan figure {name} stands twice") }),
+            Some(_) => Err(LineError { at, what: format!("plan figure {name} stands twice") }),
         }
     }
 
@@ -237,7 +237,7 @@ impl HeaderParser {
 }
 
 /// A number or a string.
-fn figure(line: &mut Line) -> Parsed<Value> {
+fn figure(line: &mut LineCursor) -> Parsed<Value> {
     Ok(match line.peek() {
         Some('"') => Value::from(line.string("the figure")?),
         _ => Value::from(line.number("the figure")?),
@@ -245,13 +245,13 @@ fn figure(line: &mut Line) -> Parsed<Value> {
 }
 
 /// A number below 2^16.
-fn short(line: &mut Line, name: &str) -> Parsed<u16> {
+fn short(line: &mut LineCursor, name: &str) -> Parsed<u16> {
     let at = line.place();
     let number = line.number(name)?;
-    u16::try_from(number).map_err(|_| Misfit { at, what: format!("{name} is not below 65536") })
+    u16::try_from(number).map_err(|_| LineError { at, what: format!("{name} is not below 65536") })
 }
 
-fn input_port(line: &mut Line) -> Parsed<InputPort> {
+fn input_port(line: &mut LineCursor) -> Parsed<InputPort> {
     let name = line.string("the port's name")?;
     line.key("party")?;
     let party = short(line, "party")?;
@@ -267,14 +267,14 @@ fn input_port(line: &mut Line) -> Parsed<InputPort> {
         } else {
             let at = line.place();
             let most = u32::try_from(line.attribute("repeats_max")?);
-            Some(most.map_err(|_| Misfit { at, what: "repeats_max is not below 2^32".into() })?)
+            Some(most.map_err(|_| LineError { at, what: "repeats_max is not below 2^32".into() })?)
         };
         RowOrder::Sorted { columns, descending, unique, repeats_max }
     };
     Ok(InputPort { name, party, rows, columns: Vec::new(), order })
 }
 
-fn output_port(line: &mut Line) -> Parsed<OutputPort> {
+fn output_port(line: &mut LineCursor) -> Parsed<OutputPort> {
     let name = line.string("the port's name")?;
     line.key("parties")?;
     let mut parties = vec![short(line, "a party")?];
@@ -286,10 +286,10 @@ fn output_port(line: &mut Line) -> Parsed<OutputPort> {
     Ok(OutputPort { name, parties, rows, columns: Vec::new(), rows_of })
 }
 
-fn rows_of(line: &mut Line) -> Parsed<RowsOf> {
+fn rows_of(line: &mut LineCursor) -> Parsed<RowsOf> {
     let at = line.place();
     let input = u32::try_from(line.attribute("rows_of")?)
-        .map_err(|_| Misfit { at, what: "rows_of is not below 2^32".to_owned() })?;
+        .map_err(|_| LineError { at, what: "rows_of is not below 2^32".to_owned() })?;
     if line.is_empty() {
         return Ok(RowsOf { input, found: None, all: true });
     }

@@ -1,19 +1,19 @@
-//! [`Line`]: takes tokens off the front of one line of text.
+//! [`LineCursor`]: takes tokens off the front of one line of text.
 
 use crate::instruction::ElementType;
 use crate::meaning::Lane;
 
 /// A fault and its byte offset in the line.
-pub(super) struct Misfit {
+pub(super) struct LineError {
     pub(super) at: usize,
     pub(super) what: String,
 }
 
-pub(super) type Parsed<T> = Result<T, Misfit>;
+pub(super) type Parsed<T> = Result<T, LineError>;
 
 /// A line and how much of it was taken.
 #[derive(Clone)]
-pub(super) struct Line<'a> {
+pub(super) struct LineCursor<'a> {
     text: &'a str,
     at: usize,
 }
@@ -22,9 +22,9 @@ fn ends_word(c: char) -> bool {
     c.is_whitespace() || matches!(c, '=' | '#' | ',' | '"')
 }
 
-impl<'a> Line<'a> {
-    pub(super) fn new(text: &'a str) -> Line<'a> {
-        Line { text, at: 0 }
+impl<'a> LineCursor<'a> {
+    pub(super) fn new(text: &'a str) -> LineCursor<'a> {
+        LineCursor { text, at: 0 }
     }
 
     fn rest(&self) -> &'a str {
@@ -72,13 +72,13 @@ impl<'a> Line<'a> {
         Ok(&rest[..length])
     }
 
-    fn expected(&mut self, name: &str) -> Misfit {
+    fn expected(&mut self, name: &str) -> LineError {
         let at = self.place();
         let what = match self.peek() {
             None => format!("{name} is missing at the end of the line"),
             Some(c) => format!("expected {name}, found '{c}'"),
         };
-        Misfit { at, what }
+        LineError { at, what }
     }
 
     /// Takes an integer in decimal or, after `0x`, in hexadecimal.
@@ -92,7 +92,7 @@ impl<'a> Line<'a> {
         // The crate's parser also takes separators and its own prefixes; the format does not.
         let plain = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
         let value = Lane::from_str_radix(digits, u64::from(radix)).ok().filter(|_| plain);
-        value.ok_or_else(|| Misfit {
+        value.ok_or_else(|| LineError {
             at,
             what: format!("'{word}' is not {name}: write digits, or 0x and hexadecimal digits"),
         })
@@ -102,14 +102,15 @@ impl<'a> Line<'a> {
     pub(super) fn number(&mut self, name: &str) -> Parsed<u64> {
         let at = self.place();
         let value = self.integer(name)?;
-        u64::try_from(value).map_err(|_| Misfit { at, what: format!("{name} is not below 2^64") })
+        u64::try_from(value)
+            .map_err(|_| LineError { at, what: format!("{name} is not below 2^64") })
     }
 
     /// Takes a string as JSON writes it.
     pub(super) fn string(&mut self, name: &str) -> Parsed<String> {
         let at = self.place();
         if self.peek() != Some('"') {
-            return Err(Misfit {
+            return Err(LineError {
                 at,
                 what: format!("{name} is a string: put it between quotation marks"),
             });
@@ -120,7 +121,7 @@ impl<'a> Line<'a> {
                 self.at += values.byte_offset();
                 Ok(string)
             }
-            _ => Err(Misfit { at, what: format!("{name} is not a string as JSON writes it") }),
+            _ => Err(LineError { at, what: format!("{name} is not a string as JSON writes it") }),
         }
     }
 
@@ -146,7 +147,7 @@ impl<'a> Line<'a> {
         match self.attribute(name)? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(Misfit { at, what: format!("{name} is 0 or 1") }),
+            _ => Err(LineError { at, what: format!("{name} is 0 or 1") }),
         }
     }
 
@@ -154,7 +155,7 @@ impl<'a> Line<'a> {
     pub(super) fn element(&mut self) -> Parsed<ElementType> {
         let at = self.place();
         let word = self.word("a type")?;
-        word.parse().map_err(|what| Misfit { at, what })
+        word.parse().map_err(|what| LineError { at, what })
     }
 
     /// Checks that nothing is left.
@@ -165,7 +166,7 @@ impl<'a> Line<'a> {
             Some(_) => {
                 let rest = self.rest();
                 let what = format!("'{}' is one too many here", shortened(rest));
-                Err(Misfit { at, what })
+                Err(LineError { at, what })
             }
         }
     }

@@ -2,16 +2,16 @@
 
 use std::io::{BufRead, Read, Write};
 
-use crate::binary::{FORMAT_VERSION, Kind, ProgramWriter, Written};
+use crate::binary::{FORMAT_VERSION, FileSummary, Kind, ProgramWriter};
 use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::{ElementType, Instruction, Phase};
 use crate::limits::{FAULTS_MAX, LINE_BYTES_MAX};
 use crate::ops::{OPS, Op, OpInfo};
 use crate::text::header::HeaderParser;
-use crate::text::line::{Line, Misfit, Parsed, shortened};
-use crate::text::{Fault, Faults, kind_name, phase_word, place_mark};
-use crate::verify::Checker;
+use crate::text::line::{LineCursor, LineError, Parsed, shortened};
+use crate::text::{TextFault, TextFaults, kind_name, phase_word, place_mark};
+use crate::verify::Verifier;
 
 /// Reads a text and writes it as a verified program file; `file` names the text in messages.
 ///
@@ -23,7 +23,7 @@ pub fn parse_text<W: Write>(
     mut input: impl BufRead,
     file: &str,
     output: W,
-) -> Result<(W, Written), Error> {
+) -> Result<(W, FileSummary), Error> {
     let mut lines = Lines { input: &mut input, bytes: Vec::new(), number: 0 };
     let mut faults = Vec::new();
     let parsed = parse(&mut lines, output, &mut faults);
@@ -33,27 +33,27 @@ pub fn parse_text<W: Write>(
         return Ok(written);
     }
     faults.truncate(FAULTS_MAX);
-    Err(Error::Text(Faults { file: file.to_owned(), faults }))
+    Err(Error::Text(TextFaults { file: file.to_owned(), faults }))
 }
 
 /// Parses all lines; `None` if a fault was found.
 fn parse<W: Write>(
     lines: &mut Lines<impl BufRead>,
     output: W,
-    faults: &mut Vec<Fault>,
-) -> Result<Option<(W, Written)>, Error> {
+    faults: &mut Vec<TextFault>,
+) -> Result<Option<(W, FileSummary)>, Error> {
     let kind = read_first_line(lines, faults)?;
     let (description, mut here) = read_header(lines, faults)?;
     // Without a right first line or description the rest would only repeat the same fault.
     let Some(kind) = kind.filter(|_| faults.is_empty()) else {
         return Ok(None);
     };
-    let mut checker = Checker::new(kind, &description);
+    let mut checker = Verifier::new(kind, &description);
     let mut writer = ProgramWriter::new(output, kind)?;
     let mut whats = Vec::new();
     while here && faults.len() < FAULTS_MAX {
         if let Some(text) = lines.text(faults) {
-            let parsed = parse_instruction(kind, &mut Line::new(text));
+            let parsed = parse_instruction(kind, &mut LineCursor::new(text));
             match parsed {
                 Ok(None) => {}
                 Ok(Some((instruction, at))) => {
@@ -65,7 +65,8 @@ fn parse<W: Write>(
                 }
                 Err(misfit) => {
                     // Later lines that use its results are not at fault.
-                    if let Ok((results, count)) = places::<2>(kind, &mut Line::new(text), "") {
+                    if let Ok((results, count)) = places::<2>(kind, &mut LineCursor::new(text), "")
+                    {
                         checker.skip(&results[..count]);
                     }
                     faults.push(lines.fault(misfit.at, misfit.what));
@@ -84,14 +85,14 @@ fn parse<W: Write>(
 
 fn read_first_line(
     lines: &mut Lines<impl BufRead>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<TextFault>,
 ) -> Result<Option<Kind>, Error> {
     while lines.next()? {
         let Some(text) = lines.text(faults) else {
             return Ok(None);
         };
         // Some programs begin a text with this mark.
-        let mut line = Line::new(text.trim_start_matches('\u{feff}'));
+        let mut line = LineCursor::new(text.trim_start_matches('\u{feff}'));
         if line.is_empty() {
             continue;
         }
@@ -107,9 +108,9 @@ fn read_first_line(
     Ok(None)
 }
 
-fn first_line(line: &mut Line) -> Parsed<Kind> {
+fn first_line(line: &mut LineCursor) -> Parsed<Kind> {
     let at = line.place();
-    let wrong = |what| Misfit { at, what };
+    let wrong = |what| LineError { at, what };
     let usage = || wrong(format!("a text begins with the line: phineus {FORMAT_VERSION} program"));
     if line.word("phineus").ok() != Some("phineus") {
         return Err(usage());
@@ -129,13 +130,13 @@ fn first_line(line: &mut Line) -> Parsed<Kind> {
 /// Reads up to the first instruction; returns whether there is one.
 fn read_header(
     lines: &mut Lines<impl BufRead>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Vec<TextFault>,
 ) -> Result<(Description, bool), Error> {
     let mut parser = HeaderParser::default();
     let mut here = lines.next()?;
     while here && faults.len() < FAULTS_MAX {
         if let Some(text) = lines.text(faults) {
-            let mut line = Line::new(text);
+            let mut line = LineCursor::new(text);
             if !line.is_empty() {
                 let word = line.word("").ok().filter(|word| HeaderParser::is_header(word));
                 let Some(word) = word else { break };
@@ -154,7 +155,7 @@ fn read_header(
 }
 
 /// One instruction and where its operation stands; `None` on a line without one.
-fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction, usize)>> {
+fn parse_instruction(kind: Kind, line: &mut LineCursor) -> Parsed<Option<(Instruction, usize)>> {
     if line.is_empty() {
         return Ok(None);
     }
@@ -162,7 +163,7 @@ fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction,
     let at = line.place();
     if result_count > 0 && !line.take('=') {
         let what = "expected '=' after the results".to_owned();
-        return Err(Misfit { at, what });
+        return Err(LineError { at, what });
     }
     let phase = take_phase(line);
     let op_at = line.place();
@@ -184,7 +185,7 @@ fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction,
             let usage = usage(kind, info);
             let plural = if wanted == 1 { "" } else { "s" };
             let what = format!("{name} needs {wanted} {what}{plural}, got {found}; write: {usage}");
-            return Err(Misfit { at, what });
+            return Err(LineError { at, what });
         }
     }
     instruction.results = results;
@@ -195,7 +196,7 @@ fn parse_instruction(kind: Kind, line: &mut Line) -> Parsed<Option<(Instruction,
 }
 
 /// Takes `issue` or `finish` if it is next.
-fn take_phase(line: &mut Line) -> Phase {
+fn take_phase(line: &mut LineCursor) -> Phase {
     for phase in [Phase::Issue, Phase::Finish] {
         let mut ahead = line.clone();
         if ahead.word("").is_ok_and(|word| word == phase_word(phase).trim_end()) {
@@ -206,7 +207,7 @@ fn take_phase(line: &mut Line) -> Phase {
     Phase::Whole
 }
 
-fn unknown_op(at: usize, name: &str) -> Misfit {
+fn unknown_op(at: usize, name: &str) -> LineError {
     let name = shortened(name);
     let known = OPS.iter().find(|info| info.name.starts_with(&name) || name.starts_with(info.name));
     let remedy = match known {
@@ -216,11 +217,11 @@ fn unknown_op(at: usize, name: &str) -> Misfit {
         }
         None => "docs/bytecode.md lists the operations".to_owned(),
     };
-    Misfit { at, what: format!("'{name}' is not an operation: {remedy}") }
+    LineError { at, what: format!("'{name}' is not an operation: {remedy}") }
 }
 
 /// `u32x128`; directives may leave it out.
-fn instruction_type(op: Op, line: &mut Line) -> Parsed<(ElementType, u32)> {
+fn instruction_type(op: Op, line: &mut LineCursor) -> Parsed<(ElementType, u32)> {
     let at = line.place();
     let mut ahead = line.clone();
     let word = ahead.word("a type and lanes, such as u32x1");
@@ -230,7 +231,7 @@ fn instruction_type(op: Op, line: &mut Line) -> Parsed<(ElementType, u32)> {
     }
     let word = word?;
     *line = ahead;
-    let wrong = |what| Misfit { at, what };
+    let wrong = |what| LineError { at, what };
     let (element, lanes) = word.split_once('x').ok_or_else(|| {
         wrong(format!("'{word}' is not a type and lanes: write for example u32x1"))
     })?;
@@ -243,7 +244,11 @@ fn instruction_type(op: Op, line: &mut Line) -> Parsed<(ElementType, u32)> {
 }
 
 /// Takes places while they follow; at most `N` of them.
-fn places<const N: usize>(kind: Kind, line: &mut Line, name: &str) -> Parsed<([u64; N], usize)> {
+fn places<const N: usize>(
+    kind: Kind,
+    line: &mut LineCursor,
+    name: &str,
+) -> Parsed<([u64; N], usize)> {
     let mark = place_mark(kind);
     let mut places = [0; N];
     let mut count = 0;
@@ -252,10 +257,10 @@ fn places<const N: usize>(kind: Kind, line: &mut Line, name: &str) -> Parsed<([u
         if found != mark {
             let kind = kind_name(kind);
             let what = format!("places in a {kind} file begin with '{mark}', not '{found}'");
-            return Err(Misfit { at, what });
+            return Err(LineError { at, what });
         }
         if count == N {
-            return Err(Misfit { at, what: format!("no operation has more than {N} {name}") });
+            return Err(LineError { at, what: format!("no operation has more than {N} {name}") });
         }
         line.take(mark);
         places[count] = line.number("a place")?;
@@ -269,7 +274,7 @@ fn read_immediates(
     kind: Kind,
     info: &OpInfo,
     instruction: &mut Instruction,
-    line: &mut Line,
+    line: &mut LineCursor,
 ) -> Parsed<()> {
     let mut seen = [false; 4];
     while !line.is_empty() {
@@ -280,11 +285,11 @@ fn read_immediates(
             let twice = if found.is_some() { " a second" } else { " an" };
             let (name, usage) = (shortened(name), usage(kind, info));
             let what = format!("{} has not{twice} immediate '{name}'; write: {usage}", info.name);
-            return Err(Misfit { at, what });
+            return Err(LineError { at, what });
         };
         seen[index] = true;
         if !line.take('=') {
-            return Err(Misfit { at, what: format!("expected '=' after {name}") });
+            return Err(LineError { at, what: format!("expected '=' after {name}") });
         }
         let start: usize = info.immediates[..index].iter().map(|i| i.words).sum();
         let words = info.immediates[index].words;
@@ -292,7 +297,7 @@ fn read_immediates(
         let value = line.integer(name)?;
         if value.bit_len() > 64 * words {
             let what = format!("{name} is not below 2^{}", 64 * words);
-            return Err(Misfit { at: value_at, what });
+            return Err(LineError { at: value_at, what });
         }
         let words = start..start + words;
         let length = words.len();
@@ -304,7 +309,7 @@ fn read_immediates(
         Some((immediate, _)) => {
             let (name, usage) = (immediate.name, usage(kind, info));
             let what = format!("{} needs {name}=; write: {usage}", info.name);
-            Err(Misfit { at: line.place(), what })
+            Err(LineError { at: line.place(), what })
         }
     }
 }
@@ -340,7 +345,7 @@ impl<I: BufRead> Lines<'_, I> {
     }
 
     /// The line as text; a fault if it is none.
-    fn text(&self, faults: &mut Vec<Fault>) -> Option<&str> {
+    fn text(&self, faults: &mut Vec<TextFault>) -> Option<&str> {
         if self.bytes.len() > LINE_BYTES_MAX {
             faults.push(self.fault(0, format!("a line has at most {LINE_BYTES_MAX} bytes")));
             return None;
@@ -354,8 +359,8 @@ impl<I: BufRead> Lines<'_, I> {
     }
 
     /// A fault at byte `at` of this line.
-    fn fault(&self, at: usize, what: String) -> Fault {
+    fn fault(&self, at: usize, what: String) -> TextFault {
         let before = String::from_utf8_lossy(&self.bytes[..at.min(self.bytes.len())]);
-        Fault { line: self.number.max(1), column: before.chars().count() as u64 + 1, what }
+        TextFault { line: self.number.max(1), column: before.chars().count() as u64 + 1, what }
     }
 }

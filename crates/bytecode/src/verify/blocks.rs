@@ -10,10 +10,10 @@
 
 use std::io::{Read, Seek};
 
-use super::{BlockPlace, Checker, SHAPES_MAX, Violation, verify_with};
-use crate::binary::{Blocks, ProgramReader};
+use super::{BlockPlace, SHAPES_MAX, Verifier, Violation, verify_with};
+use crate::binary::{BlockDirectory, ProgramReader};
 use crate::error::Error;
-use crate::flow::{Next, Step};
+use crate::flow::{RegisterStep, Successor};
 use crate::limits::FAULTS_MAX;
 use crate::ops::Op;
 
@@ -23,7 +23,7 @@ use crate::ops::Op;
 /// # Errors
 /// If a block cannot be read or is damaged.
 pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
-    blocks: &Blocks,
+    blocks: &BlockDirectory,
     mut reader: impl FnMut(usize) -> Result<ProgramReader<R>, E>,
 ) -> Result<Vec<Violation>, E> {
     let mut violations = Vec::new();
@@ -32,9 +32,9 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
     for (number, end) in blocks.flow.blocks.iter().enumerate() {
         let mut block = reader(number)?;
         let own = block.description().clone();
-        let place = BlockPlace { is_first: number == 0, is_last: end.next == Next::End };
+        let place = BlockPlace { is_first: number == 0, is_last: end.next == Successor::End };
         let (mut loaded, mut stored, mut opened) = (Vec::new(), Vec::new(), Vec::new());
-        let checker = Checker::new(block.kind(), &own).of_block(place);
+        let checker = Verifier::new(block.kind(), &own).of_block(place);
         let found = verify_with(&mut block, checker, SHAPES_MAX, &mut |i| match i.op {
             Op::Load => loaded.push(i.immediates[0] as u32),
             Op::Store => stored.push(i.immediates[0] as u32),
@@ -53,10 +53,12 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
         }
         for step in &end.steps {
             match *step {
-                Step::Open { port, .. } if !opened.contains(&port) => violations.push(whole(
-                    format!("block {number} ends with output {port}, which it does not open"),
-                )),
-                Step::Publish { slot, .. } => stored.push(slot),
+                RegisterStep::Open { port, .. } if !opened.contains(&port) => {
+                    violations.push(whole(format!(
+                        "block {number} ends with output {port}, which it does not open"
+                    )))
+                }
+                RegisterStep::Publish { slot, .. } => stored.push(slot),
                 _ => {}
             }
         }

@@ -3,17 +3,17 @@
 //! Cost: of `n` places a read takes `n - 1` choices and a write `n`.
 
 use crate::access::MemoryModel;
-use crate::data::{Choices, Data, is_address};
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, Choices, is_address};
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::Type;
 
 impl MemoryModel {
     /// Whether something can lie there: null, or beyond an array, is never meant.
-    fn is_place(&self, place: &Data, bytes: u64) -> bool {
+    fn is_place(&self, place: &CellValue, bytes: u64) -> bool {
         let is_inside = |object: u32, at: &i64| self.memory.check(object, *at, bytes).is_ok();
         match place {
-            Data::Pointer(object, at) => is_inside(*object, at),
-            Data::Places(object, all) => all.iter().all(|at| is_inside(*object, at)),
+            CellValue::Pointer(object, at) => is_inside(*object, at),
+            CellValue::Places(object, all) => all.iter().all(|at| is_inside(*object, at)),
             other => is_address(other),
         }
     }
@@ -23,7 +23,7 @@ impl MemoryModel {
     fn is_split(&self, choices: &Choices, bytes: u64) -> bool {
         let is_inside = |object: u32, at: &i64| self.memory.check(object, *at, bytes).is_ok();
         choices.iter().any(|(_, place)| match place {
-            Data::Places(object, all) => {
+            CellValue::Places(object, all) => {
                 let inside = all.iter().filter(|at| is_inside(*object, at)).count();
                 inside > 0 && inside < all.len()
             }
@@ -31,9 +31,13 @@ impl MemoryModel {
         })
     }
 
-    pub(crate) fn read_chosen(&mut self, choices: &Choices, bytes: u64) -> Result<Data, Stop> {
+    pub(crate) fn read_chosen(
+        &mut self,
+        choices: &Choices,
+        bytes: u64,
+    ) -> Result<CellValue, ExecutionStop> {
         if self.is_split(choices, bytes) {
-            return Err(Stop::Abandon);
+            return Err(ExecutionStop::Abandon);
         }
         let readable = choices.iter().filter(|(_, place)| self.is_place(place, bytes));
         let readable: Choices = readable.cloned().collect();
@@ -55,13 +59,13 @@ impl MemoryModel {
         &mut self,
         choices: &Choices,
         bytes: u64,
-        data: &Data,
-    ) -> Result<(), Stop> {
+        data: &CellValue,
+    ) -> Result<(), ExecutionStop> {
         if self.is_split(choices, bytes) {
-            return Err(Stop::Abandon);
+            return Err(ExecutionStop::Abandon);
         }
         let writable = choices.iter().filter(|(_, place)| self.is_place(place, bytes));
-        let writable: Vec<(Data, Data)> = writable.cloned().collect();
+        let writable: Vec<(CellValue, CellValue)> = writable.cloned().collect();
         if writable.is_empty() {
             return self.store_bytes(data.clone(), choices[0].1.clone(), bytes);
         }
@@ -78,17 +82,17 @@ impl MemoryModel {
     }
 
     /// Bytes that a value at one of these places surely has, as a power of two.
-    pub(crate) fn granule_of(&self, place: &Data) -> u64 {
+    pub(crate) fn granule_of(&self, place: &CellValue) -> u64 {
         match place {
-            Data::Pointer(object, at) => 1 << self.granule_at(*object, *at),
-            Data::Places(object, all) => {
+            CellValue::Pointer(object, at) => 1 << self.granule_at(*object, *at),
+            CellValue::Places(object, all) => {
                 all.iter().map(|at| 1 << self.granule_at(*object, *at)).min().unwrap_or(1)
             }
-            Data::Indexed(indexed) => {
+            CellValue::Indexed(indexed) => {
                 let steps = indexed.terms.iter().fold(indexed.offset, |all, t| all | t.stride);
                 1 << self.granule_at(indexed.object, steps)
             }
-            Data::Chosen(choices) => {
+            CellValue::Chosen(choices) => {
                 choices.iter().map(|(_, place)| self.granule_of(place)).min().unwrap_or(1)
             }
             _ => 16,

@@ -1,28 +1,29 @@
 //! `memcpy`, `memset`, and structures that are passed by value.
 
 use crate::access::MemoryModel;
-use crate::data::{Data, moved};
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, moved};
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
-use crate::ir::{Operand, Type};
+use crate::ir::{IrOperand, Type};
 
 impl MemoryModel {
     pub(crate) fn copy(
         &mut self,
         frame: &Frame<'_>,
-        operands: &[Operand; 3],
-    ) -> Result<Data, Stop> {
+        operands: &[IrOperand; 3],
+    ) -> Result<CellValue, ExecutionStop> {
         let [target, source, bytes] = operands.map(|operand| frame.get(operand));
         let Some(bytes) = self.values.size(bytes, "how much is copied here")? else {
-            return Ok(Data::Poison);
+            return Ok(CellValue::Poison);
         };
         let bytes = bytes.min(u128::from(u64::MAX)) as u64;
-        let (Data::Pointer(to, at), Data::Pointer(from, start)) = (&target, &source) else {
-            if matches!((&target, &source), (Data::Poison, _) | (_, Data::Poison)) {
-                return Ok(Data::Poison);
+        let (CellValue::Pointer(to, at), CellValue::Pointer(from, start)) = (&target, &source)
+        else {
+            if matches!((&target, &source), (CellValue::Poison, _) | (_, CellValue::Poison)) {
+                return Ok(CellValue::Poison);
             }
             if self.values.scope.lanes > 1 {
-                return Err(Stop::Abandon);
+                return Err(ExecutionStop::Abandon);
             }
             return self.copy_indexed(target, source, bytes);
         };
@@ -34,7 +35,7 @@ impl MemoryModel {
         (to, at): (u32, i64),
         (from, start): (u32, i64),
         bytes: u64,
-    ) -> Result<Data, Stop> {
+    ) -> Result<CellValue, ExecutionStop> {
         for (object, offset) in [(to, at), (from, start)] {
             if let Err(error) = self.memory.check(object, offset, bytes) {
                 return self.outside(object, offset, error);
@@ -53,7 +54,7 @@ impl MemoryModel {
         for (offset, data, size) in values {
             self.write(to, at as u64 + offset, size, &data)?;
         }
-        Ok(Data::Undefined)
+        Ok(CellValue::Undefined)
     }
 
     /// The function's own copy of a structure that is passed by value.
@@ -63,16 +64,16 @@ impl MemoryModel {
         parameter: usize,
         bytes: u64,
         granule: u8,
-    ) -> Result<Data, Stop> {
+    ) -> Result<CellValue, ExecutionStop> {
         let source = frame.registers[parameter].clone();
-        let Data::Pointer(from, start) = source else {
+        let CellValue::Pointer(from, start) = source else {
             return match source {
-                Data::Places(..) => Err(Stop::Abandon),
-                Data::Indexed(_) | Data::Chosen(_) => {
+                CellValue::Places(..) => Err(ExecutionStop::Abandon),
+                CellValue::Indexed(_) | CellValue::Chosen(_) => {
                     let object = self.memory.allocate("", bytes, granule);
                     frame.objects.push(object);
-                    self.copy_indexed(Data::Pointer(object, 0), source, bytes)?;
-                    Ok(Data::Pointer(object, 0))
+                    self.copy_indexed(CellValue::Pointer(object, 0), source, bytes)?;
+                    Ok(CellValue::Pointer(object, 0))
                 }
                 other => Ok(other),
             };
@@ -80,11 +81,16 @@ impl MemoryModel {
         let object = self.memory.allocate("", bytes, granule);
         frame.objects.push(object);
         self.copy_bytes((object, 0), (from, start), bytes)?;
-        Ok(Data::Pointer(object, 0))
+        Ok(CellValue::Pointer(object, 0))
     }
 
     /// A copy between places of which a secret chooses one, in words that keep values whole.
-    fn copy_indexed(&mut self, target: Data, source: Data, bytes: u64) -> Result<Data, Stop> {
+    fn copy_indexed(
+        &mut self,
+        target: CellValue,
+        source: CellValue,
+        bytes: u64,
+    ) -> Result<CellValue, ExecutionStop> {
         let whole = self.granule_of(&target).min(self.granule_of(&source));
         let words = words(whole, bytes);
         // All is read before anything is written: the two may overlap.
@@ -95,29 +101,29 @@ impl MemoryModel {
         for ((offset, word), data) in words.iter().zip(values) {
             self.store(word, data, moved(target.clone(), *offset))?;
         }
-        Ok(Data::Undefined)
+        Ok(CellValue::Undefined)
     }
 
     pub(crate) fn fill(
         &mut self,
         frame: &Frame<'_>,
-        operands: &[Operand; 3],
-    ) -> Result<Data, Stop> {
+        operands: &[IrOperand; 3],
+    ) -> Result<CellValue, ExecutionStop> {
         let [target, byte, bytes] = operands.map(|operand| frame.get(operand));
         let Some(bytes) = self.values.size(bytes, "how much is set here")? else {
-            return Ok(Data::Poison);
+            return Ok(CellValue::Poison);
         };
         let bytes = bytes.min(u128::from(u64::MAX)) as u64;
-        let Data::Pointer(object, start) = target else {
+        let CellValue::Pointer(object, start) = target else {
             return match target {
-                Data::Poison => Ok(Data::Poison),
-                Data::Places(..) => Err(Stop::Abandon),
-                Data::Indexed(_) | Data::Chosen(_) => {
+                CellValue::Poison => Ok(CellValue::Poison),
+                CellValue::Places(..) => Err(ExecutionStop::Abandon),
+                CellValue::Indexed(_) | CellValue::Chosen(_) => {
                     for (offset, word) in words(self.granule_of(&target), bytes) {
                         let data = self.values.repeated(&byte, word.size_bytes())?;
                         self.store(&word, data, moved(target.clone(), offset))?;
                     }
-                    Ok(Data::Undefined)
+                    Ok(CellValue::Undefined)
                 }
                 _ => self
                     .values
@@ -138,7 +144,7 @@ impl MemoryModel {
             self.write(object, at, size as u8, &data)?;
             at += size;
         }
-        Ok(Data::Undefined)
+        Ok(CellValue::Undefined)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Cell values recorded in logs of secret branches and of branches at run time.
 
 use crate::access::MemoryModel;
-use crate::data::{Data, is_address};
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, is_address};
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Unary};
 use crate::memory::log::Log;
 
 /// Returns whether the value is never split into bytes in memory.
-fn stays_whole(data: &Data) -> bool {
-    is_address(data) || matches!(data, Data::Function(_))
+fn stays_whole(data: &CellValue) -> bool {
+    is_address(data) || matches!(data, CellValue::Function(_))
 }
 
 impl MemoryModel {
@@ -19,7 +19,7 @@ impl MemoryModel {
         logs: [&Log; 2],
         object: u32,
         index: u32,
-    ) -> Result<[Option<(Data, u32)>; 2], Stop> {
+    ) -> Result<[Option<(CellValue, u32)>; 2], ExecutionStop> {
         let mut found = logs.map(|log| self.memory.entry(log, object, index));
         for (one, other) in [(0, 1), (1, 0)] {
             let cells = match (&found[one], &found[other]) {
@@ -39,7 +39,7 @@ impl MemoryModel {
         log: &Log,
         object: u32,
         (first, cells): (u32, u32),
-    ) -> Result<Option<Data>, Stop> {
+    ) -> Result<Option<CellValue>, ExecutionStop> {
         let granule = self.memory.object(object).granule;
         let (mut parts, mut at) = (Vec::new(), first);
         while at < first + cells {
@@ -74,7 +74,7 @@ impl MemoryModel {
             let granule = self.memory.object(object).granule;
             let entries = logs.iter().map(|log| self.memory.entry(log, object, index));
             let sizes = entries.map(|entry| match entry {
-                Some((Data::Undefined, _)) => Some(0),
+                Some((CellValue::Undefined, _)) => Some(0),
                 entry => entry.map(|(_, cells)| cells),
             });
             let cells = sizes
@@ -98,7 +98,7 @@ impl MemoryModel {
         let mut at = first;
         while at < first + cells {
             match self.memory.entry(log, object, at) {
-                Some((Data::Undefined, n)) => at += n,
+                Some((CellValue::Undefined, n)) => at += n,
                 _ => return false,
             }
         }
@@ -106,7 +106,12 @@ impl MemoryModel {
     }
 
     /// The part in one cell of the value that it belongs to.
-    pub(crate) fn piece(&mut self, log: &Log, object: u32, index: u32) -> Result<Data, Stop> {
+    pub(crate) fn piece(
+        &mut self,
+        log: &Log,
+        object: u32,
+        index: u32,
+    ) -> Result<CellValue, ExecutionStop> {
         let granule = self.memory.object(object).granule;
         let mut head = index;
         let (data, cells) = loop {
@@ -115,12 +120,13 @@ impl MemoryModel {
                 None => head -= 1,
             }
         };
-        if matches!(data, Data::Undefined) {
+        if matches!(data, CellValue::Undefined) {
             return Ok(data);
         }
         let width = (u64::from(cells) * granule * 8) as u16;
         let shift = u64::from(index - head) * granule * 8;
-        let moved = self.values.binary(Binary::LShr, width, &data, &Data::Public(shift.into()))?;
+        let moved =
+            self.values.binary(Binary::LShr, width, &data, &CellValue::Public(shift.into()))?;
         self.values.unary(Unary::Truncate, width, (granule * 8) as u16, &moved)
     }
 }

@@ -9,8 +9,8 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::access::MemoryModel;
-use crate::data::{Data, Indexed, Term, is_integer, mask, zero_if_unset};
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, IndexTerm, Indexed, is_integer, mask, zero_if_unset};
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
 
 /// Elements that one secret index may choose between.
@@ -19,8 +19,8 @@ const SCAN_MAX: u64 = 1 << 20;
 impl MemoryModel {
     /// Returns the place with indices truncated to the bits that can be set, none of them negative.
     /// An index that may be negative is counted from the beginning of the object.
-    fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
-        let may_fall = |term: &Term| {
+    fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, ExecutionStop> {
+        let may_fall = |term: &IndexTerm| {
             term.bound.is_none()
                 && term.width > 1
                 && self.values.emit.zeros(&term.index, term.width).high == 0
@@ -30,12 +30,12 @@ impl MemoryModel {
         }
         let mut settled = Indexed { object: indexed.object, offset: indexed.offset, terms: vec![] };
         for term in &indexed.terms {
-            let Term { mut index, mut width, mut stride, bound } = term.clone();
+            let IndexTerm { mut index, mut width, mut stride, bound } = term.clone();
             let zeros = self.values.emit.zeros(&index, width);
             let kept = width.saturating_sub(zeros.high + zeros.low);
             let steps = (1i64 << zeros.low.min(32)).checked_mul(stride);
             if kept > 0 && kept < width && zeros.low <= 32 && bound.is_none() {
-                let low = Data::Public(zeros.low.into());
+                let low = CellValue::Public(zeros.low.into());
                 let moved = self.values.binary(Binary::LShr, width, &index, &low)?;
                 index = self.values.unary(Unary::Truncate, width, kept, &moved)?;
                 (width, stride) = (kept, steps.unwrap_or(stride));
@@ -45,24 +45,28 @@ impl MemoryModel {
                 let all = self.memory.object(indexed.object).size as i64 / stride + 1;
                 let bits = (64 - all.leading_zeros() as u16).min(width);
                 let low = self.values.unary(Unary::Truncate, width, bits, &index)?;
-                index =
-                    self.values.binary(Binary::Add, bits, &low, &Data::Public(before as u128))?;
+                index = self.values.binary(
+                    Binary::Add,
+                    bits,
+                    &low,
+                    &CellValue::Public(before as u128),
+                )?;
                 (width, settled.offset) = (bits, settled.offset - before * stride);
             }
-            settled.terms.push(Term { index, width, stride, bound });
+            settled.terms.push(IndexTerm { index, width, stride, bound });
         }
         Ok(settled)
     }
 
     /// Returns the place with a single index, counted from the beginning of the object: one index
     /// may be negative where another compensates for it.
-    fn joined(&mut self, indexed: &Indexed) -> Result<Indexed, Stop> {
+    fn joined(&mut self, indexed: &Indexed) -> Result<Indexed, ExecutionStop> {
         let strides = indexed.terms.iter().map(|term| term.stride.unsigned_abs());
         let stride = strides.fold(0, gcd).max(1) as i64;
         let all = self.memory.object(indexed.object).size as i64 / stride + 1;
         let width = 64 - all.leading_zeros() as u16;
         let before = indexed.offset.div_euclid(stride);
-        let mut index = Data::Public(before as u128 & mask(width));
+        let mut index = CellValue::Public(before as u128 & mask(width));
         for term in &indexed.terms {
             // A bit alone, and what C says the bound of, have no sign.
             let has_sign = term.width > 1 && term.bound.is_none();
@@ -76,17 +80,21 @@ impl MemoryModel {
                 Some(resize) => self.values.unary(resize, term.width, width, &term.index)?,
                 None => term.index.clone(),
             };
-            let times = Data::Public((term.stride / stride) as u128 & mask(width));
+            let times = CellValue::Public((term.stride / stride) as u128 & mask(width));
             let moved = self.values.binary(Binary::Mul, width, &resized, &times)?;
             index = self.values.binary(Binary::Add, width, &index, &moved)?;
         }
-        let term = Term { index, width, stride, bound: None };
+        let term = IndexTerm { index, width, stride, bound: None };
         let (object, offset) = (indexed.object, indexed.offset - before * stride);
         Ok(Indexed { object, offset, terms: vec![term] })
     }
 
     /// How many elements each secret index can mean, and all offsets, the last index fastest.
-    fn candidates(&mut self, indexed: &Indexed, bytes: u64) -> Result<Vec<(u64, Term)>, Stop> {
+    fn candidates(
+        &mut self,
+        indexed: &Indexed,
+        bytes: u64,
+    ) -> Result<Vec<(u64, IndexTerm)>, ExecutionStop> {
         let object = self.memory.object(indexed.object);
         let size = object.size as i64;
         let mut counts = Vec::new();
@@ -102,11 +110,11 @@ impl MemoryModel {
         }
         for (_, term) in &mut counts {
             // One value for all comparisons with it.
-            if let Data::Opened(register) = term.index
+            if let CellValue::Opened(register) = term.index
                 && self.values.scope.dry_run.is_none()
             {
                 term.index =
-                    Data::Secret(Rc::new(self.values.emit.published(register, term.width)));
+                    CellValue::Secret(Rc::new(self.values.emit.published(register, term.width)));
             }
         }
         let product = counts.iter().try_fold(1u64, |all, (count, _)| all.checked_mul(*count));
@@ -115,7 +123,7 @@ impl MemoryModel {
             Some(0) => {
                 self.values
                     .error("no value of this index is within the array", "check the bounds")?;
-                Err(Stop::Fatal)
+                Err(ExecutionStop::Fatal)
             }
             _ => {
                 let (whose, name) = (whose(indexed), self.memory.object(indexed.object).shown());
@@ -127,12 +135,16 @@ impl MemoryModel {
                     format!("{whose} into {name} can mean {many} elements, at most {SCAN_MAX}");
                 self.values
                     .error(what, "index a smaller array, or a smaller part of it: `a[i & 1023]`")?;
-                Err(Stop::Fatal)
+                Err(ExecutionStop::Fatal)
             }
         }
     }
 
-    pub(crate) fn read_indexed(&mut self, indexed: &Indexed, bytes: u64) -> Result<Data, Stop> {
+    pub(crate) fn read_indexed(
+        &mut self,
+        indexed: &Indexed,
+        bytes: u64,
+    ) -> Result<CellValue, ExecutionStop> {
         let whose = whose(indexed);
         let is_open = indexed.terms.iter().all(|term| is_opened(&term.index));
         let indexed = &self.settled(indexed)?;
@@ -153,16 +165,16 @@ impl MemoryModel {
                 Err(_) => None,
             });
         }
-        let is_function = |data: &Option<Data>| matches!(data, Some(Data::Function(_)));
+        let is_function = |data: &Option<CellValue>| matches!(data, Some(CellValue::Function(_)));
         if is_open && all > 1 && found.iter().any(is_function) {
-            let found: Vec<Data> = found.into_iter().flatten().collect();
+            let found: Vec<CellValue> = found.into_iter().flatten().collect();
             return self.values.address_differs(&found);
         }
         if found.iter().flatten().any(is_integer) {
             found.iter_mut().flatten().for_each(zero_if_unset);
         }
         for (count, term) in counts.iter().rev() {
-            let rows: Vec<Option<Data>> = found;
+            let rows: Vec<Option<CellValue>> = found;
             found = Vec::with_capacity(rows.len() / *count as usize);
             for row in rows.chunks(*count as usize) {
                 found.push(self.values.pick(
@@ -173,15 +185,15 @@ impl MemoryModel {
                 )?);
             }
         }
-        Ok(found.pop().flatten().unwrap_or(Data::Undefined))
+        Ok(found.pop().flatten().unwrap_or(CellValue::Undefined))
     }
 
     pub(crate) fn write_indexed(
         &mut self,
         indexed: &Indexed,
         bytes: u64,
-        data: &Data,
-    ) -> Result<(), Stop> {
+        data: &CellValue,
+    ) -> Result<(), ExecutionStop> {
         let indexed = &self.settled(indexed)?;
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
@@ -201,13 +213,13 @@ impl MemoryModel {
         let mut digits = vec![0u64; counts.len()];
         for offset in places {
             if self.memory.check(indexed.object, offset, bytes).is_ok() {
-                let mut hit = Data::bit(true);
+                let mut hit = CellValue::bit(true);
                 for (digit, (count, term)) in digits.iter().zip(&counts) {
                     // Within bounds the low bits tell the elements apart.
                     let bits = (64 - (count - 1).leading_zeros()).clamp(1, 64) as u16;
                     let bits = bits.min(term.width);
                     let low = self.values.unary(Unary::Truncate, term.width, bits, &term.index)?;
-                    let digit = Data::Public(u128::from(*digit));
+                    let digit = CellValue::Public(u128::from(*digit));
                     let is_it = self.values.compare(Compare::Eq, bits, &low, &digit)?;
                     hit = self.values.binary(Binary::And, 1, &hit, &is_it)?;
                 }
@@ -230,8 +242,8 @@ impl MemoryModel {
     }
 }
 
-fn is_opened(index: &Data) -> bool {
-    matches!(index, Data::Opened(_))
+fn is_opened(index: &CellValue) -> bool {
+    matches!(index, CellValue::Opened(_))
 }
 
 pub(crate) fn gcd(a: u64, b: u64) -> u64 {
@@ -247,7 +259,7 @@ fn whose(indexed: &Indexed) -> &'static str {
 }
 
 /// All offsets that the terms give, the last term fastest.
-fn offsets(base: i64, counts: &[(u64, Term)]) -> Vec<i64> {
+fn offsets(base: i64, counts: &[(u64, IndexTerm)]) -> Vec<i64> {
     let mut all = vec![base];
     for (count, term) in counts {
         let step = |at: &i64| {

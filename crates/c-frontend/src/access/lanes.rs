@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use crate::access::MemoryModel;
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::data::lanes::last_lane;
-use crate::evaluate::report::Stop;
-use crate::memory::Found;
-use crate::memory::object::Storage;
+use crate::evaluate::report::ExecutionStop;
+use crate::memory::LoadResult;
+use crate::memory::object::ObjectStorage;
 
 impl MemoryModel {
     /// Loads from a place for each lane.
@@ -16,7 +16,7 @@ impl MemoryModel {
         object: u32,
         places: &Rc<[i64]>,
         bytes: u64,
-    ) -> Result<Data, Stop> {
+    ) -> Result<CellValue, ExecutionStop> {
         for place in [places.iter().min(), places.iter().max()].into_iter().flatten() {
             if let Err(error) = self.memory.check(object, *place, bytes) {
                 return self.outside(object, *place, error);
@@ -28,7 +28,7 @@ impl MemoryModel {
         }
         let width = bytes as u16 * 8;
         if let Some(dry_run) = &mut self.values.scope.dry_run {
-            if matches!(self.memory.object(object).storage, Storage::Table(_)) {
+            if matches!(self.memory.object(object).storage, ObjectStorage::Table(_)) {
                 return Ok(dry_run.hidden(width));
             }
             dry_run.read(object, places, bytes);
@@ -36,23 +36,23 @@ impl MemoryModel {
         let cells = self.memory.column(object, places, bytes).map(Ok);
         let cells = cells.unwrap_or_else(|| {
             let read = |place: &i64| self.read(object, *place as u64, bytes as u8);
-            places.iter().map(read).collect::<Result<Vec<_>, Stop>>()
+            places.iter().map(read).collect::<Result<Vec<_>, ExecutionStop>>()
         })?;
         let publics = cells.iter().map(|cell| match cell {
-            Data::Public(value) => Some(*value),
+            CellValue::Public(value) => Some(*value),
             _ => None,
         });
         if let Some(values) = publics.collect::<Option<Rc<[u128]>>>() {
-            return Ok(Data::Spread(values));
+            return Ok(CellValue::Spread(values));
         }
-        if !cells.iter().all(|cell| cell.is_secret() || matches!(cell, Data::Public(_))) {
-            return Err(Stop::Abandon);
+        if !cells.iter().all(|cell| cell.is_secret() || matches!(cell, CellValue::Public(_))) {
+            return Err(ExecutionStop::Abandon);
         }
         match &mut self.values.scope.dry_run {
             Some(dry_run) => Ok(dry_run.hidden(width)),
             // As a bias that was stored for all of them.
             None if cells.iter().all(|cell| cell.is_same(&cells[0])) => Ok(cells[0].clone()),
-            None => Ok(Data::Secret(self.values.emit.pack_once(&cells, width))),
+            None => Ok(CellValue::Secret(self.values.emit.pack_once(&cells, width))),
         }
     }
 
@@ -62,8 +62,8 @@ impl MemoryModel {
         object: u32,
         places: &Rc<[i64]>,
         bytes: u64,
-        data: &Data,
-    ) -> Result<(), Stop> {
+        data: &CellValue,
+    ) -> Result<(), ExecutionStop> {
         for place in [places.iter().min(), places.iter().max()].into_iter().flatten() {
             if let Err(error) = self.memory.check(object, *place, bytes) {
                 self.outside(object, *place, error)?;
@@ -75,16 +75,18 @@ impl MemoryModel {
             return Ok(());
         }
         if let Some(dry_run) = &mut self.values.scope.dry_run {
-            if matches!(data, Data::Indexed(_) | Data::Chosen(_)) {
-                return Err(Stop::Abandon);
+            if matches!(data, CellValue::Indexed(_) | CellValue::Chosen(_)) {
+                return Err(ExecutionStop::Abandon);
             }
             dry_run.write(object, places, bytes);
         }
         for (lane, place) in places.iter().enumerate() {
             let cell = match data {
-                Data::Secret(value) if value.lanes() > 1 => Data::Lane(value.clone(), lane as u32),
-                Data::Spread(values) => Data::Public(values[lane]),
-                Data::Places(object, places) => Data::Pointer(*object, places[lane]),
+                CellValue::Secret(value) if value.lanes() > 1 => {
+                    CellValue::Lane(value.clone(), lane as u32)
+                }
+                CellValue::Spread(values) => CellValue::Public(values[lane]),
+                CellValue::Places(object, places) => CellValue::Pointer(*object, places[lane]),
                 other => other.clone(),
             };
             self.write(object, *place as u64, bytes as u8, &cell)?;
@@ -96,9 +98,14 @@ impl MemoryModel {
     }
 
     /// Notes a read of the same place by all lanes.
-    pub(crate) fn note_read(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+    pub(crate) fn note_read(
+        &mut self,
+        object: u32,
+        at: i64,
+        bytes: u64,
+    ) -> Result<(), ExecutionStop> {
         if let Some(dry_run) = &mut self.values.scope.dry_run
-            && !matches!(self.memory.object(object).storage, Storage::Table(_))
+            && !matches!(self.memory.object(object).storage, ObjectStorage::Table(_))
         {
             dry_run.read(object, &[at], bytes);
         }
@@ -106,7 +113,12 @@ impl MemoryModel {
     }
 
     /// Notes a write to the same place by all lanes.
-    pub(crate) fn note_write(&mut self, object: u32, at: i64, bytes: u64) -> Result<(), Stop> {
+    pub(crate) fn note_write(
+        &mut self,
+        object: u32,
+        at: i64,
+        bytes: u64,
+    ) -> Result<(), ExecutionStop> {
         let arms = self.values.scope.secret_branches;
         if let Some(dry_run) = &mut self.values.scope.dry_run {
             // In an arm the old value may stay, so that it is read.
@@ -129,7 +141,7 @@ impl MemoryModel {
             let mut at = offset;
             while at < offset + bytes {
                 let size = self.memory.size_at(object, at).max(1);
-                if let Found::Whole(data) = self.memory.find(object, at, size.min(16) as u8)
+                if let LoadResult::Whole(data) = self.memory.find(object, at, size.min(16) as u8)
                     && let Some(last) = last_lane(&data)
                 {
                     self.memory.put(object, at, size as u8, &last);

@@ -1,19 +1,23 @@
 //! Loads and stores of a type, by the kind of their address.
 
 use crate::access::MemoryModel;
-use crate::data::{Data, moved};
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, moved};
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Type, Unary};
 
 impl MemoryModel {
-    pub(crate) fn load(&mut self, type_: &Type, place: Data) -> Result<Data, Stop> {
+    pub(crate) fn load(
+        &mut self,
+        type_: &Type,
+        place: CellValue,
+    ) -> Result<CellValue, ExecutionStop> {
         match type_ {
             Type::Many(elements, _) => {
                 let mut loaded = Vec::with_capacity(elements.len());
                 for (element, offset) in elements {
                     loaded.push(self.load(element, moved(place.clone(), *offset as i64))?);
                 }
-                Ok(Data::Many(loaded.into()))
+                Ok(CellValue::Many(loaded.into()))
             }
             Type::Integer(width) => {
                 let bytes = type_.size_bytes();
@@ -21,13 +25,17 @@ impl MemoryModel {
                 self.values.unary(Unary::Truncate, (bytes * 8) as u16, *width, &data)
             }
             Type::Pointer => self.load_bytes(place, 8),
-            Type::Void | Type::Unsupported(_) => Ok(Data::Poison),
+            Type::Void | Type::Unsupported(_) => Ok(CellValue::Poison),
         }
     }
 
     /// Loads what is only stored again: values as they lie there, which are not joined.
-    pub(crate) fn load_to_move(&mut self, type_: &Type, place: Data) -> Result<Data, Stop> {
-        let (bytes, Data::Pointer(object, start)) = (type_.size_bytes(), &place) else {
+    pub(crate) fn load_to_move(
+        &mut self,
+        type_: &Type,
+        place: CellValue,
+    ) -> Result<CellValue, ExecutionStop> {
+        let (bytes, CellValue::Pointer(object, start)) = (type_.size_bytes(), &place) else {
             return self.load(type_, place);
         };
         if *type_ != Type::Integer(bytes as u16 * 8) {
@@ -46,46 +54,56 @@ impl MemoryModel {
         }
         match parts.pop() {
             Some((data, _)) if parts.is_empty() => Ok(data),
-            last => Ok(Data::Parts(parts.into_iter().chain(last).collect())),
+            last => Ok(CellValue::Parts(parts.into_iter().chain(last).collect())),
         }
     }
 
-    pub(crate) fn load_bytes(&mut self, place: Data, bytes: u64) -> Result<Data, Stop> {
+    pub(crate) fn load_bytes(
+        &mut self,
+        place: CellValue,
+        bytes: u64,
+    ) -> Result<CellValue, ExecutionStop> {
         match place {
-            Data::Poison => Ok(Data::Poison),
-            Data::Pointer(object, offset) => {
+            CellValue::Poison => Ok(CellValue::Poison),
+            CellValue::Pointer(object, offset) => {
                 if let Err(error) = self.memory.check(object, offset, bytes) {
                     return self.outside(object, offset, error);
                 }
                 self.note_read(object, offset, bytes)?;
                 let data = self.read(object, offset as u64, bytes as u8)?;
-                if let (Some(dry_run), Data::Hidden) = (&mut self.values.scope.dry_run, &data) {
+                if let (Some(dry_run), CellValue::Hidden) = (&mut self.values.scope.dry_run, &data)
+                {
                     return Ok(dry_run.hidden(bytes as u16 * 8));
                 }
                 Ok(data)
             }
-            Data::Indexed(indexed) => self.read_indexed(&indexed, bytes),
-            Data::Chosen(choices) => self.read_chosen(&choices, bytes),
-            Data::Places(object, places) => self.gather(object, &places, bytes),
-            Data::Undefined => self.values.error("this address is not set", "set it first"),
+            CellValue::Indexed(indexed) => self.read_indexed(&indexed, bytes),
+            CellValue::Chosen(choices) => self.read_chosen(&choices, bytes),
+            CellValue::Places(object, places) => self.gather(object, &places, bytes),
+            CellValue::Undefined => self.values.error("this address is not set", "set it first"),
             _ => self.values.error("this reads through a null pointer", "point it to an object"),
         }
     }
 
-    pub(crate) fn store(&mut self, type_: &Type, data: Data, place: Data) -> Result<(), Stop> {
+    pub(crate) fn store(
+        &mut self,
+        type_: &Type,
+        data: CellValue,
+        place: CellValue,
+    ) -> Result<(), ExecutionStop> {
         match type_ {
             Type::Many(elements, _) => {
                 for (index, (element, offset)) in elements.iter().enumerate() {
                     let part = match &data {
-                        Data::Many(parts) => parts[index].clone(),
+                        CellValue::Many(parts) => parts[index].clone(),
                         other => other.clone(),
                     };
                     self.store(element, part, moved(place.clone(), *offset as i64))?;
                 }
                 Ok(())
             }
-            Type::Integer(_) if matches!(data, Data::Parts(_)) => {
-                let Data::Parts(parts) = data else { unreachable!("it was just seen") };
+            Type::Integer(_) if matches!(data, CellValue::Parts(_)) => {
+                let CellValue::Parts(parts) = data else { unreachable!("it was just seen") };
                 let mut offset = 0;
                 for (part, size) in parts.iter() {
                     let to = moved(place.clone(), offset);
@@ -105,10 +123,15 @@ impl MemoryModel {
         }
     }
 
-    pub(crate) fn store_bytes(&mut self, data: Data, place: Data, bytes: u64) -> Result<(), Stop> {
+    pub(crate) fn store_bytes(
+        &mut self,
+        data: CellValue,
+        place: CellValue,
+        bytes: u64,
+    ) -> Result<(), ExecutionStop> {
         match place {
-            Data::Poison => {}
-            Data::Pointer(object, offset) => {
+            CellValue::Poison => {}
+            CellValue::Pointer(object, offset) => {
                 if let Err(error) = self.memory.check(object, offset, bytes) {
                     self.outside(object, offset, error)?;
                     return Ok(());
@@ -120,10 +143,10 @@ impl MemoryModel {
                 self.note_write(object, offset, bytes)?;
                 self.write(object, offset as u64, bytes as u8, &data)?;
             }
-            Data::Indexed(indexed) => self.write_indexed(&indexed, bytes, &data)?,
-            Data::Chosen(choices) => self.write_chosen(&choices, bytes, &data)?,
-            Data::Places(object, places) => self.scatter(object, &places, bytes, &data)?,
-            Data::Undefined => {
+            CellValue::Indexed(indexed) => self.write_indexed(&indexed, bytes, &data)?,
+            CellValue::Chosen(choices) => self.write_chosen(&choices, bytes, &data)?,
+            CellValue::Places(object, places) => self.scatter(object, &places, bytes, &data)?,
+            CellValue::Undefined => {
                 self.values.error("this address is not set", "set it first")?;
             }
             _ => {

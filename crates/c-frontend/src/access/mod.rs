@@ -14,40 +14,45 @@ pub(crate) mod load_store;
 pub(crate) mod tables;
 pub(crate) mod write_at_once;
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::data::constant::data_of;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::module::Initial;
-use crate::memory::object::Storage;
-use crate::memory::pages::{CELLS_MAX, Full};
-use crate::memory::{AccessError, Found, Memory};
+use crate::memory::object::ObjectStorage;
+use crate::memory::pages::{CELLS_MAX, NoMoreCells};
+use crate::memory::{AccessError, LoadResult, ObjectStore};
 
 /// The program's memory, and what evaluates the values in it.
 pub(crate) struct MemoryModel {
-    pub(crate) values: Evaluator,
-    pub(crate) memory: Memory,
+    pub(crate) values: OperationEvaluator,
+    pub(crate) memory: ObjectStore,
     /// Places that all lanes wrote, each its own: object, offset, bytes.
     pub(crate) private_places: Vec<(u32, u64, u64)>,
 }
 
 impl MemoryModel {
-    pub(crate) fn new(values: Evaluator) -> MemoryModel {
-        MemoryModel { values, memory: Memory::default(), private_places: Vec::new() }
+    pub(crate) fn new(values: OperationEvaluator) -> MemoryModel {
+        MemoryModel { values, memory: ObjectStore::default(), private_places: Vec::new() }
     }
 }
 
 impl MemoryModel {
     /// Reads a place that was checked.
-    pub(crate) fn read(&mut self, object: u32, offset: u64, bytes: u8) -> Result<Data, Stop> {
+    pub(crate) fn read(
+        &mut self,
+        object: u32,
+        offset: u64,
+        bytes: u8,
+    ) -> Result<CellValue, ExecutionStop> {
         match self.memory.find(object, offset, bytes) {
-            Found::Whole(data) => Ok(data),
-            Found::Unread(..) if self.values.scope.dry_run.is_some() => Ok(Data::Hidden),
-            Found::Unread(leaf, row) => {
+            LoadResult::Whole(data) => Ok(data),
+            LoadResult::Unread(..) if self.values.scope.dry_run.is_some() => Ok(CellValue::Hidden),
+            LoadResult::Unread(leaf, row) => {
                 self.read_chunk(object, leaf, row);
                 self.read(object, offset, bytes)
             }
-            Found::Parts(parts) => self.values.join(parts, offset, bytes),
+            LoadResult::Parts(parts) => self.values.join(parts, offset, bytes),
         }
     }
 
@@ -57,12 +62,12 @@ impl MemoryModel {
         object: u32,
         offset: u64,
         bytes: u8,
-        data: &Data,
-    ) -> Result<(), Stop> {
+        data: &CellValue,
+    ) -> Result<(), ExecutionStop> {
         if self.values.scope.dry_run.as_ref().is_some_and(|dry_run| dry_run.keeps(object, data)) {
-            return Err(Stop::Abandon);
+            return Err(ExecutionStop::Abandon);
         }
-        if matches!(self.memory.object(object).storage, Storage::Table(_)) {
+        if matches!(self.memory.object(object).storage, ObjectStorage::Table(_)) {
             self.table_to_cells(object)?;
         }
         self.memory.refine(object, offset, u64::from(bytes));
@@ -84,9 +89,9 @@ impl MemoryModel {
         object: u32,
         offset: u64,
         most: u64,
-    ) -> Result<(Data, u8), Stop> {
+    ) -> Result<(CellValue, u8), ExecutionStop> {
         let size = match &self.memory.object(object).storage {
-            Storage::Table(table) => {
+            ObjectStorage::Table(table) => {
                 let within = offset % table.row_bytes;
                 match table.leaf_at[within as usize] {
                     Some(leaf) => {
@@ -96,7 +101,7 @@ impl MemoryModel {
                     None => 1,
                 }
             }
-            Storage::Cells(_) => self.memory.size_at(object, offset),
+            ObjectStorage::Cells(_) => self.memory.size_at(object, offset),
         };
         let size = size.min(most).min(16) as u8;
         Ok((self.read(object, offset, size)?, size))
@@ -108,7 +113,7 @@ impl MemoryModel {
         let element = self.memory.allocate("", initial.element_bytes, granule);
         for (at, bytes) in &initial.zeros {
             self.memory.refine(element, *at, u64::from(*bytes));
-            self.memory.put(element, *at, *bytes, &Data::Public(0));
+            self.memory.put(element, *at, *bytes, &CellValue::Public(0));
         }
         if initial.element_bytes > 0 {
             self.memory.repeat(object, element);
@@ -126,7 +131,7 @@ impl MemoryModel {
         object: u32,
         offset: i64,
         error: AccessError,
-    ) -> Result<Data, Stop> {
+    ) -> Result<CellValue, ExecutionStop> {
         let name = self.memory.object(object).shown();
         match error {
             AccessError::Outside(size) => self.values.error(
@@ -141,7 +146,7 @@ impl MemoryModel {
 
     /// Refuses a program whose objects hold more than its cell budget.
     #[inline]
-    pub(crate) fn check_budget(&mut self) -> Result<(), Stop> {
+    pub(crate) fn check_budget(&mut self) -> Result<(), ExecutionStop> {
         match self.memory.full() {
             None => Ok(()),
             Some(why) => self.refuse_full(why),
@@ -149,13 +154,13 @@ impl MemoryModel {
     }
 
     #[cold]
-    fn refuse_full(&mut self, why: Full) -> Result<(), Stop> {
+    fn refuse_full(&mut self, why: NoMoreCells) -> Result<(), ExecutionStop> {
         let what = match why {
-            Full::Limit => format!(
+            NoMoreCells::Limit => format!(
                 "the variables, arrays and heap memory of this program hold more than {CELLS_MAX} \
                  elements"
             ),
-            Full::Computer => {
+            NoMoreCells::Computer => {
                 "this computer has no memory left for the variables, arrays and heap \
                                memory of this program"
                     .to_owned()
@@ -163,6 +168,6 @@ impl MemoryModel {
         };
         self.values
             .error(what, "use smaller sizes, or write to less of them; free what is done with")?;
-        Err(Stop::Fatal)
+        Err(ExecutionStop::Fatal)
     }
 }

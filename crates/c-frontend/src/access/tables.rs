@@ -6,16 +6,16 @@ use phineus_bytecode::ElementType;
 use phineus_frontend::untyped::Value;
 
 use crate::access::MemoryModel;
-use crate::data::Data;
-use crate::emit::cache::Zeros;
-use crate::evaluate::report::Stop;
-use crate::memory::object::Storage;
-use crate::memory::pages::Pages;
+use crate::data::CellValue;
+use crate::emit::cache::KnownZeroBits;
+use crate::evaluate::report::ExecutionStop;
+use crate::memory::object::ObjectStorage;
+use crate::memory::pages::CellPages;
 
 impl MemoryModel {
     /// Brings in the chunk of an input table in which a row lies.
     pub(crate) fn read_chunk(&mut self, object: u32, leaf: u32, row: u64) {
-        let Storage::Table(table) = &self.memory.object(object).storage else {
+        let ObjectStorage::Table(table) = &self.memory.object(object).storage else {
             unreachable!("only tables have unread cells");
         };
         let column = &table.leaves[leaf as usize];
@@ -28,10 +28,10 @@ impl MemoryModel {
         let wide = ElementType::integer(bits, element.is_signed());
         let value = Rc::new(value.cast(wide).with_sign(false));
         if !element.is_signed() {
-            let zeros = Zeros { low: 0, high: bits - element.width() };
-            self.values.emit.with_zeros(Data::Secret(value.clone()), zeros);
+            let zeros = KnownZeroBits { low: 0, high: bits - element.width() };
+            self.values.emit.with_zeros(CellValue::Secret(value.clone()), zeros);
         }
-        if let Storage::Table(table) = &mut self.memory.object_mut(object).storage {
+        if let ObjectStorage::Table(table) = &mut self.memory.object_mut(object).storage {
             table.chunks[leaf as usize][chunk as usize] = Some(value);
         }
     }
@@ -41,7 +41,7 @@ impl MemoryModel {
     pub(crate) fn read_inputs(&mut self) {
         let mut unread = Vec::new();
         for object in 0..self.memory.object_count() {
-            let Storage::Table(table) = &self.memory.object(object).storage else { continue };
+            let ObjectStorage::Table(table) = &self.memory.object(object).storage else { continue };
             for (leaf, lanes) in (0..).zip(&table.lanes) {
                 let column = &table.leaves[leaf as usize];
                 if u64::from(column.element.width()) != column.bytes * 8 {
@@ -52,8 +52,8 @@ impl MemoryModel {
         }
         for (object, leaf, row) in unread {
             let is_read = match &self.memory.object(object).storage {
-                Storage::Table(table) => table.cell(leaf, row).is_some(),
-                Storage::Cells(_) => true,
+                ObjectStorage::Table(table) => table.cell(leaf, row).is_some(),
+                ObjectStorage::Cells(_) => true,
             };
             if !is_read {
                 self.read_chunk(object, leaf, row);
@@ -62,11 +62,13 @@ impl MemoryModel {
     }
 
     /// Reads a whole input, which is going to be written over.
-    pub(crate) fn table_to_cells(&mut self, object: u32) -> Result<(), Stop> {
+    pub(crate) fn table_to_cells(&mut self, object: u32) -> Result<(), ExecutionStop> {
         if self.values.scope.dry_run.is_some() {
-            return Err(Stop::Abandon);
+            return Err(ExecutionStop::Abandon);
         }
-        let Storage::Table(table) = &self.memory.object(object).storage else { return Ok(()) };
+        let ObjectStorage::Table(table) = &self.memory.object(object).storage else {
+            return Ok(());
+        };
         let (rows, row_bytes) = (table.rows, table.row_bytes);
         let leaves: Vec<(u64, u8)> =
             table.leaves.iter().map(|leaf| (leaf.offset, leaf.bytes as u8)).collect();
@@ -84,7 +86,7 @@ impl MemoryModel {
         let granule = self.memory.object(copy).granule;
         let cells = std::mem::replace(
             &mut self.memory.object_mut(copy).storage,
-            Storage::Cells(Pages::new(0)),
+            ObjectStorage::Cells(CellPages::new(0)),
         );
         let written = self.memory.object_mut(object);
         (written.storage, written.granule) = (cells, granule);

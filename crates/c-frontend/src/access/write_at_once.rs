@@ -12,8 +12,8 @@ use std::rc::Rc;
 use phineus_frontend::untyped::Value;
 
 use crate::access::MemoryModel;
-use crate::data::{Data, Indexed, Term, is_integer, zero_if_unset};
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, IndexTerm, Indexed, is_integer, zero_if_unset};
+use crate::evaluate::report::ExecutionStop;
 
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
 
@@ -22,10 +22,10 @@ impl MemoryModel {
     pub(crate) fn write_at_once(
         &mut self,
         indexed: &Indexed,
-        counts: &[(u64, Term)],
+        counts: &[(u64, IndexTerm)],
         offsets: &[i64],
-        (bytes, data): (u64, &Data),
-    ) -> Result<bool, Stop> {
+        (bytes, data): (u64, &CellValue),
+    ) -> Result<bool, ExecutionStop> {
         let object = indexed.object;
         let inside = |at: &i64| self.memory.check(object, *at, bytes).is_ok();
         let is_plain = self.values.scope.dry_run.is_none() && self.values.scope.lanes == 1;
@@ -49,7 +49,7 @@ impl MemoryModel {
         let is_set =
             is_integer(data) && counts.iter().all(|(_, t)| self.values.is_row(&old, &t.index));
         let is_one = match data {
-            Data::Secret(value) => value.lanes() == 1,
+            CellValue::Secret(value) => value.lanes() == 1,
             _ => true,
         };
         if !is_set || !is_one {
@@ -83,11 +83,11 @@ impl MemoryModel {
 }
 
 /// As lanes of their own.
-fn lanes_of(value: Value) -> impl Iterator<Item = Data> {
+fn lanes_of(value: Value) -> impl Iterator<Item = CellValue> {
     let (lanes, value) = (value.lanes(), Rc::new(value));
     (0..lanes).map(move |lane| match lanes {
-        1 => Data::Secret(value.clone()),
-        _ => Data::Lane(value.clone(), lane),
+        1 => CellValue::Secret(value.clone()),
+        _ => CellValue::Lane(value.clone(), lane),
     })
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::annotations::marks::{apply, is_word, mark_at, skip_group, wrong};
-use crate::annotations::tokens::{Line, Token};
-use crate::annotations::{Marked, Marking};
+use crate::annotations::tokens::{SourceLine, Token};
+use crate::annotations::{AnnotatedDeclaration, AnnotatedParameter};
 use crate::diagnostic::Diagnostic;
 
 /// The function whose declaration begins at a token and has its first annotation in a line; also
@@ -13,9 +13,9 @@ pub(super) fn function(
     path: &Path,
     tokens: &[Token],
     begin: usize,
-    line: &Line,
-) -> Result<(Marking, usize), Diagnostic> {
-    let (mut result, mut is_main, mut words) = (Marked::default(), false, Vec::new());
+    line: &SourceLine,
+) -> Result<(AnnotatedDeclaration, usize), Diagnostic> {
+    let (mut result, mut is_main, mut words) = (AnnotatedParameter::default(), false, Vec::new());
     let mut at = begin;
     loop {
         let Some(token) = tokens.get(at) else {
@@ -58,16 +58,16 @@ pub(super) fn function(
     }
     parameters.extend(parameter(&tokens[start..end - 1]));
     check_definition(path, tokens.get(end), (&name, line), &parameters)?;
-    let (line, result) = (line.clone(), Marked { line: line.clone(), ..result });
-    Ok((Marking { name, line, is_main, result, parameters }, end))
+    let (line, result) = (line.clone(), AnnotatedParameter { line: line.clone(), ..result });
+    Ok((AnnotatedDeclaration { name, line, is_main, result, parameters }, end))
 }
 
 /// Refuses forms of definitions that are C and say nothing of the parameters where annotations are.
 fn check_definition(
     path: &Path,
     behind: Option<&Token>,
-    (name, line): (&str, &Line),
-    parameters: &[Marked],
+    (name, line): (&str, &SourceLine),
+    parameters: &[AnnotatedParameter],
 ) -> Result<(), Diagnostic> {
     let behind = behind.map_or("", |token| &token.text);
     let is_addition = behind.starts_with("__") || behind == "asm";
@@ -99,8 +99,9 @@ fn value_type(words: &[&str]) -> Option<String> {
     (!words.is_empty() && words.iter().all(|word| is_word(word))).then(|| words.join(" "))
 }
 
-fn parameter(tokens: &[Token]) -> Option<Marked> {
-    let mut marked = Marked { line: tokens.first()?.line.clone(), ..Marked::default() };
+fn parameter(tokens: &[Token]) -> Option<AnnotatedParameter> {
+    let mut marked =
+        AnnotatedParameter { line: tokens.first()?.line.clone(), ..AnnotatedParameter::default() };
     let mut at = 0;
     let (mut brackets, mut words) = (Vec::<String>::new(), Vec::new());
     while at < tokens.len() {

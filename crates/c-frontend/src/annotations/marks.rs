@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::annotations::Marked;
-use crate::annotations::tokens::{Line, Token};
+use crate::annotations::AnnotatedParameter;
+use crate::annotations::tokens::{SourceLine, Token};
 use crate::diagnostic::Diagnostic;
 
-pub(super) fn wrong(path: &Path, line: &Line, word: &str, what: &str) -> Diagnostic {
+pub(super) fn wrong(path: &Path, line: &SourceLine, word: &str, what: &str) -> Diagnostic {
     let spot = line.spot_of(&path.display().to_string(), word);
     Diagnostic::error(spot, what.to_owned(), "see docs/c.md for the annotations")
 }
@@ -45,7 +45,7 @@ pub(super) fn is_word(text: &str) -> bool {
         && text.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-pub(super) fn apply(marked: &mut Marked, mark: &[String]) {
+pub(super) fn apply(marked: &mut AnnotatedParameter, mark: &[String]) {
     match mark[0].as_str() {
         "phineus_in" => marked.input = mark.get(1).cloned(),
         "phineus_out" => marked.outputs.extend(mark[1..].iter().cloned()),

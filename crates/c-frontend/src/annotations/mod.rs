@@ -12,8 +12,8 @@ pub(crate) mod tokens;
 
 use std::path::Path;
 
-use crate::annotations::tokens::Line;
-use crate::diagnostic::{Diagnostic, Spot};
+use crate::annotations::tokens::SourceLine;
+use crate::diagnostic::{Diagnostic, SourceLocation};
 
 /// `PH_SIZE(name, default)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub(crate) struct Size {
 
 /// Annotations of a parameter or of the result.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Marked {
+pub(crate) struct AnnotatedParameter {
     /// The parameter's name, empty for the result.
     pub(crate) name: String,
-    pub(crate) line: Line,
+    pub(crate) line: SourceLine,
     pub(crate) input: Option<String>,
     pub(crate) outputs: Vec<String>,
     pub(crate) range: Option<(String, String)>,
@@ -42,13 +42,13 @@ pub(crate) struct Marked {
 pub(crate) struct Annotations {
     pub(crate) sizes: Vec<Size>,
     /// The function's name and line.
-    pub(crate) main: Option<(String, Line)>,
-    pub(crate) result: Marked,
-    pub(crate) parameters: Vec<Marked>,
+    pub(crate) main: Option<(String, SourceLine)>,
+    pub(crate) result: AnnotatedParameter,
+    pub(crate) parameters: Vec<AnnotatedParameter>,
     /// The last function of the file, and its line.
-    last_function: Option<(String, Line)>,
+    last_function: Option<(String, SourceLine)>,
     /// Functions with annotations and without `PH_MAIN`, before the computation is known.
-    prototypes: Vec<Marking>,
+    prototypes: Vec<AnnotatedDeclaration>,
 }
 
 impl Annotations {
@@ -66,7 +66,11 @@ impl Annotations {
             }
             None => {
                 let remedy = "include <phineus.h>, and write PH_MAIN before a function";
-                Diagnostic::error(Spot { file, ..Spot::default() }, what, remedy)
+                Diagnostic::error(
+                    SourceLocation { file, ..SourceLocation::default() },
+                    what,
+                    remedy,
+                )
             }
         }
     }
@@ -74,18 +78,18 @@ impl Annotations {
 
 /// A declaration of a function with annotations.
 #[derive(Clone, Debug)]
-struct Marking {
+struct AnnotatedDeclaration {
     name: String,
-    line: Line,
+    line: SourceLine,
     is_main: bool,
-    result: Marked,
-    parameters: Vec<Marked>,
+    result: AnnotatedParameter,
+    parameters: Vec<AnnotatedParameter>,
 }
 
-impl Marked {
+impl AnnotatedParameter {
     /// These annotations, and those of `before` where one is missing.
-    fn or(self, before: Marked) -> Marked {
-        Marked {
+    fn or(self, before: AnnotatedParameter) -> AnnotatedParameter {
+        AnnotatedParameter {
             input: self.input.or(before.input),
             outputs: if self.outputs.is_empty() { before.outputs } else { self.outputs },
             range: self.range.or(before.range),

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::annotations::declaration::function;
 use crate::annotations::marks::{is_word, mark_at, skip_group, wrong};
 use crate::annotations::tokens::{Token, tokens};
-use crate::annotations::{Annotations, Marking, Size};
+use crate::annotations::{AnnotatedDeclaration, Annotations, Size};
 use crate::diagnostic::Diagnostic;
 
 /// Reads the annotations of the program at `path` from what the preprocessor made of it.
@@ -60,7 +60,7 @@ fn is_definition(tokens: &[Token], at: usize) -> bool {
 
 impl Annotations {
     /// Takes what a declaration says of the computation; of others until it is known which is it.
-    fn add(&mut self, path: &Path, marking: Marking) -> Result<(), Diagnostic> {
+    fn add(&mut self, path: &Path, marking: AnnotatedDeclaration) -> Result<(), Diagnostic> {
         let known = self.main.as_ref().map(|(name, _)| name);
         if known == Some(&marking.name) || known.is_none() && marking.is_main {
             let before = std::mem::take(&mut self.prototypes);
@@ -79,7 +79,7 @@ impl Annotations {
     }
 
     /// Adds a declaration of the computation; its annotations override earlier ones.
-    fn merge(&mut self, marking: Marking) {
+    fn merge(&mut self, marking: AnnotatedDeclaration) {
         let before = std::mem::take(&mut self.parameters);
         let together = marking.parameters.into_iter().enumerate();
         let known = |at: usize| before.get(at).cloned().unwrap_or_default();
@@ -97,7 +97,10 @@ impl Annotations {
     }
 }
 
-fn no_computation(path: &Path, Marking { name, line, .. }: &Marking) -> Diagnostic {
+fn no_computation(
+    path: &Path,
+    AnnotatedDeclaration { name, line, .. }: &AnnotatedDeclaration,
+) -> Diagnostic {
     let what = format!("annotations on '{name}', which is not the computation");
     let remedy = "write PH_MAIN before it".to_owned();
     Diagnostic { remedy, ..wrong(path, line, name, &what) }
@@ -107,7 +110,7 @@ fn no_computation(path: &Path, Marking { name, line, .. }: &Marking) -> Diagnost
 mod tests {
     use super::*;
     use crate::annotations::Size;
-    use crate::annotations::tokens::Line;
+    use crate::annotations::tokens::SourceLine;
 
     #[test]
     fn annotations_are_found_with_their_dimensions() {
@@ -119,7 +122,10 @@ mod tests {
             phineus_mark(phineus_in, b) int z) { int q[3]; }";
         let found = scan(Path::new("p.c"), text).expect("well formed");
         assert_eq!(found.sizes, [Size { name: "N".to_owned(), default: "2*16".to_owned() }]);
-        assert_eq!(found.main, Some(("f".to_owned(), Line { number: 4, ..Line::default() })));
+        assert_eq!(
+            found.main,
+            Some(("f".to_owned(), SourceLine { number: 4, ..SourceLine::default() }))
+        );
         assert_eq!(found.result.outputs, ["a", "b"]);
         let rows: Vec<_> =
             found.parameters.iter().map(|p| (p.name.as_str(), p.rows.as_deref())).collect();

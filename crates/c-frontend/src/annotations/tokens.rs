@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::Spot;
+use crate::diagnostic::SourceLocation;
 
 /// A line of the program's file, or of another that it includes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct SourceLine {
     pub(crate) number: u32,
     /// The file, if it is not the program's own.
     pub(crate) file: Option<Arc<str>>,
 }
 
-impl Line {
+impl SourceLine {
     /// Where a word is in it; `program` is the program's file.
-    pub(crate) fn spot_of(&self, program: &str, word: &str) -> Spot {
-        Spot::of_word(self.file.as_deref().unwrap_or(program), self.number, word)
+    pub(crate) fn spot_of(&self, program: &str, word: &str) -> SourceLocation {
+        SourceLocation::of_word(self.file.as_deref().unwrap_or(program), self.number, word)
     }
 }
 
@@ -23,7 +23,7 @@ impl Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub(crate) text: String,
-    pub(crate) line: Line,
+    pub(crate) line: SourceLine,
     in_program: bool,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
                 }
                 c => c.len_utf8(),
             };
-            let line = Line { number, file: included.clone() };
+            let line = SourceLine { number, file: included.clone() };
             found.push(Token { text: rest[..length].to_owned(), line, in_program });
             rest = rest[length..].trim_start();
         }

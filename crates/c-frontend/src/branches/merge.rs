@@ -1,9 +1,9 @@
 //! Merges the arms of a secret branch: a selection for each cell and phi that differs.
 
 use crate::access::MemoryModel;
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::frame::{End, Frame, Outcome};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{ExecutionOutcome, Frame, PathOutcome};
 use crate::ir::Binary;
 use crate::memory::log::Log;
 
@@ -12,12 +12,12 @@ impl MemoryModel {
     pub(super) fn gather_arms(
         &mut self,
         frame: &Frame<'_>,
-        paths: &[(Data, u32)],
-        mut arms: Vec<Vec<Outcome>>,
-    ) -> Result<Vec<Outcome>, Stop> {
+        paths: &[(CellValue, u32)],
+        mut arms: Vec<Vec<PathOutcome>>,
+    ) -> Result<Vec<PathOutcome>, ExecutionStop> {
         let first = arms.iter().flatten().next().map(|outcome| outcome.end.key());
-        let is_simple = |outcome: &Outcome| {
-            Some(outcome.end.key()) == first && matches!(outcome.condition, Data::Public(1))
+        let is_simple = |outcome: &PathOutcome| {
+            Some(outcome.end.key()) == first && matches!(outcome.condition, CellValue::Public(1))
         };
         let meets = arms.iter().flatten().all(is_simple);
         let mut all = arms.pop().expect("there is a default");
@@ -31,7 +31,7 @@ impl MemoryModel {
             return Ok(all);
         }
         for ((condition, _), arm) in paths.iter().zip(arms).rev() {
-            let no = Data::bit(false);
+            let no = CellValue::bit(false);
             for outcome in &mut all {
                 outcome.condition = self.values.select(condition, &no, &outcome.condition, 1)?;
             }
@@ -40,7 +40,7 @@ impl MemoryModel {
                 self.add_outcome(
                     frame,
                     condition,
-                    Outcome { condition: own, ..outcome },
+                    PathOutcome { condition: own, ..outcome },
                     &mut all,
                 )?;
             }
@@ -52,10 +52,10 @@ impl MemoryModel {
     pub(super) fn add_outcome(
         &mut self,
         frame: &Frame<'_>,
-        chosen: &Data,
-        new: Outcome,
-        all: &mut Vec<Outcome>,
-    ) -> Result<(), Stop> {
+        chosen: &CellValue,
+        new: PathOutcome,
+        all: &mut Vec<PathOutcome>,
+    ) -> Result<(), ExecutionStop> {
         let Some(at) = all.iter().position(|known| known.end.key() == new.end.key()) else {
             all.push(new);
             return Ok(());
@@ -65,7 +65,7 @@ impl MemoryModel {
         self.memory.open_log();
         let end = self.merge(frame, chosen, new, old);
         let log = self.memory.undo();
-        all.push(Outcome { condition, end: end?, log });
+        all.push(PathOutcome { condition, end: end?, log });
         Ok(())
     }
 
@@ -74,25 +74,25 @@ impl MemoryModel {
     fn merge(
         &mut self,
         frame: &Frame<'_>,
-        condition: &Data,
-        mut yes: Outcome,
-        mut no: Outcome,
-    ) -> Result<End, Stop> {
+        condition: &CellValue,
+        mut yes: PathOutcome,
+        mut no: PathOutcome,
+    ) -> Result<ExecutionOutcome, ExecutionStop> {
         // One path may have made cells finer that the other one changed before.
         self.memory.renew(&mut yes.log);
         self.memory.renew(&mut no.log);
         let end = match (yes.end, no.end) {
-            (End::Reached(block, a), End::Reached(_, b)) => {
+            (ExecutionOutcome::Reached(block, a), ExecutionOutcome::Reached(_, b)) => {
                 let phis = &frame.function.blocks[block as usize].phis;
                 let mut values = Vec::with_capacity(a.len());
                 for ((a, b), phi) in a.iter().zip(&b).zip(phis) {
                     values.push(self.values.select(condition, a, b, phi.width)?);
                 }
-                End::Reached(block, values)
+                ExecutionOutcome::Reached(block, values)
             }
-            (End::Returned(a), End::Returned(b)) => {
+            (ExecutionOutcome::Returned(a), ExecutionOutcome::Returned(b)) => {
                 let width = frame.function.result.width();
-                End::Returned(self.values.select(condition, &a, &b, width)?)
+                ExecutionOutcome::Returned(self.values.select(condition, &a, &b, width)?)
             }
             _ => unreachable!("both end at the same place"),
         };
@@ -100,7 +100,12 @@ impl MemoryModel {
         Ok(end)
     }
 
-    fn merge_memory(&mut self, condition: &Data, yes: &Log, no: &Log) -> Result<(), Stop> {
+    fn merge_memory(
+        &mut self,
+        condition: &CellValue,
+        yes: &Log,
+        no: &Log,
+    ) -> Result<(), ExecutionStop> {
         let chosen = self.merge_vectors(condition, yes, no)?;
         let changed = yes.cells.keys().chain(no.cells.keys()).copied();
         let mut keys: Vec<(u32, u32)> = changed.filter(|key| !chosen.cells.contains(key)).collect();
@@ -121,11 +126,11 @@ impl MemoryModel {
                 }
                 [Some(_), Some((b, n))] if self.is_undefined(yes, object, index, n) => {
                     let width = (u64::from(n) * granule * 8) as u16;
-                    (self.values.select(condition, &Data::Undefined, &b, width)?, n)
+                    (self.values.select(condition, &CellValue::Undefined, &b, width)?, n)
                 }
                 [Some((a, n)), Some(_)] if self.is_undefined(no, object, index, n) => {
                     let width = (u64::from(n) * granule * 8) as u16;
-                    (self.values.select(condition, &a, &Data::Undefined, width)?, n)
+                    (self.values.select(condition, &a, &CellValue::Undefined, width)?, n)
                 }
                 _ => {
                     let a = self.piece(yes, object, index)?;

@@ -11,9 +11,9 @@
 pub(crate) mod merge;
 pub(crate) mod vectors;
 
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::frame::{End, Frame, Next, Outcome};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{Continuation, ExecutionOutcome, Frame, PathOutcome};
 use crate::interpreter::{Interpreter, with_stack};
 use crate::ir::Binary;
 
@@ -23,20 +23,20 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         block: u32,
-        paths: Vec<(Data, u32)>,
+        paths: Vec<(CellValue, u32)>,
         default: u32,
         until: &[u32],
-    ) -> Result<Next, Stop> {
+    ) -> Result<Continuation, ExecutionStop> {
         let Some((paths, default)) =
             self.live_arms(frame, paths, default, "depends on a secret")?
         else {
-            return Ok(Next::End(End::Never));
+            return Ok(Continuation::End(ExecutionOutcome::Never));
         };
         if paths.is_empty() {
-            return Ok(Next::Block(block, default));
+            return Ok(Continuation::Block(block, default));
         }
         if !self.check_loop(frame, block)? {
-            return Ok(Next::Block(block, self.exit_target(frame, block)));
+            return Ok(Continuation::Block(block, self.exit_target(frame, block)));
         }
         // Paths meet where all do, or at the next iteration of each loop that some leave.
         let shape = &frame.function.shape;
@@ -47,7 +47,7 @@ impl<'m> Interpreter<'m> {
         self.access.values.scope.secret_branches += 1;
         let mut arms = Vec::with_capacity(paths.len() + 1);
         for target in paths.iter().map(|(_, target)| *target).chain([default]) {
-            arms.push(self.outcomes(frame, Next::Block(block, target), &stops)?);
+            arms.push(self.outcomes(frame, Continuation::Block(block, target), &stops)?);
         }
         self.access.values.report.place = place;
         let mut found = self.access.gather_arms(frame, &paths, arms)?;
@@ -58,17 +58,17 @@ impl<'m> Interpreter<'m> {
         self.access.values.scope.secret_branches -= 1;
         self.access.values.report.place = place;
         match (found.pop(), found.is_empty()) {
-            (None, _) => Ok(Next::End(End::Never)),
+            (None, _) => Ok(Continuation::End(ExecutionOutcome::Never)),
             (Some(only), true) => {
                 self.access.memory.apply(&only.log);
                 Ok(match only.end {
-                    End::Reached(block, phis) => Next::Joined(block, phis),
-                    end => Next::End(end),
+                    ExecutionOutcome::Reached(block, phis) => Continuation::Joined(block, phis),
+                    end => Continuation::End(end),
                 })
             }
             (Some(last), false) => {
                 found.push(last);
-                Ok(Next::End(End::Split(found)))
+                Ok(Continuation::End(ExecutionOutcome::Split(found)))
             }
         }
     }
@@ -77,25 +77,25 @@ impl<'m> Interpreter<'m> {
     fn outcomes(
         &mut self,
         frame: &mut Frame<'m>,
-        next: Next,
+        next: Continuation,
         stops: &[u32],
-    ) -> Result<Vec<Outcome>, Stop> {
+    ) -> Result<Vec<PathOutcome>, ExecutionStop> {
         self.access.memory.open_log();
         let end = with_stack(|| self.run(frame, next, stops));
         let log = self.access.memory.undo();
         Ok(match end? {
-            End::Never => Vec::new(),
-            End::Split(outcomes) => {
-                let whole = |mut outcome: Outcome| {
+            ExecutionOutcome::Never => Vec::new(),
+            ExecutionOutcome::Split(outcomes) => {
+                let whole = |mut outcome: PathOutcome| {
                     self.access.memory.renew(&mut outcome.log);
                     self.access.memory.open_log();
                     self.access.memory.apply(&log);
                     self.access.memory.apply(&outcome.log);
-                    Outcome { log: self.access.memory.undo(), ..outcome }
+                    PathOutcome { log: self.access.memory.undo(), ..outcome }
                 };
                 outcomes.into_iter().map(whole).collect()
             }
-            end => vec![Outcome { condition: Data::bit(true), end, log }],
+            end => vec![PathOutcome { condition: CellValue::bit(true), end, log }],
         })
     }
 
@@ -105,25 +105,25 @@ impl<'m> Interpreter<'m> {
         frame: &mut Frame<'m>,
         block: u32,
         until: &[u32],
-        all: &mut Vec<Outcome>,
-    ) -> Result<(), Stop> {
-        let is_it = |outcome: &Outcome| matches!(outcome.end, End::Reached(at, _) if at == block);
+        all: &mut Vec<PathOutcome>,
+    ) -> Result<(), ExecutionStop> {
+        let is_it = |outcome: &PathOutcome| matches!(outcome.end, ExecutionOutcome::Reached(at, _) if at == block);
         let Some(at) = all.iter().position(is_it) else { return Ok(()) };
         if all.len() == 1 {
             // All are there: no need to do it in an arm.
             return Ok(());
         }
-        let Outcome { condition, end, log } = all.swap_remove(at);
-        let End::Reached(_, phis) = end else { unreachable!("it was just seen") };
+        let PathOutcome { condition, end, log } = all.swap_remove(at);
+        let ExecutionOutcome::Reached(_, phis) = end else { unreachable!("it was just seen") };
         // Other places where paths wait are stops as well.
         let waiting = all.iter().filter_map(|outcome| match outcome.end {
-            End::Reached(at, _) => Some(at),
+            ExecutionOutcome::Reached(at, _) => Some(at),
             _ => None,
         });
         let stops: Vec<u32> = until.iter().copied().chain(waiting).collect();
         self.access.memory.open_log();
         self.access.memory.apply(&log);
-        let further = self.outcomes(frame, Next::Joined(block, phis), &stops);
+        let further = self.outcomes(frame, Continuation::Joined(block, phis), &stops);
         let log = self.access.memory.undo();
         for outcome in further? {
             let own = self.access.values.binary(Binary::And, 1, &condition, &outcome.condition)?;
@@ -131,7 +131,7 @@ impl<'m> Interpreter<'m> {
             self.access.memory.apply(&log);
             self.access.memory.apply(&outcome.log);
             let log = self.access.memory.undo();
-            let outcome = Outcome { condition: own, log, end: outcome.end };
+            let outcome = PathOutcome { condition: own, log, end: outcome.end };
             self.access.add_outcome(frame, &condition, outcome, all)?;
         }
         Ok(())

@@ -5,16 +5,16 @@ use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
 use crate::access::MemoryModel;
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::memory::Found;
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::memory::LoadResult;
 use crate::memory::cell::PairHasher;
 use crate::memory::log::Log;
 
 /// Values at places that each lane has of its own: object, places, bytes, values.
 #[derive(Default)]
 pub(super) struct Vectors {
-    pub(super) all: Vec<(u32, Rc<[i64]>, u64, Data)>,
+    pub(super) all: Vec<(u32, Rc<[i64]>, u64, CellValue)>,
     /// Objects and indices of cells that are among the places.
     pub(super) cells: HashSet<(u32, u32), BuildHasherDefault<PairHasher>>,
 }
@@ -23,10 +23,10 @@ impl MemoryModel {
     /// The choices for places that lanes have of their own: all lanes at once.
     pub(super) fn merge_vectors(
         &mut self,
-        condition: &Data,
+        condition: &CellValue,
         yes: &Log,
         no: &Log,
-    ) -> Result<Vectors, Stop> {
+    ) -> Result<Vectors, ExecutionStop> {
         let mut all: Vec<(u32, Rc<[i64]>, u64)> = yes.vectors.clone();
         for vector in &no.vectors {
             if !all.contains(vector) {
@@ -41,7 +41,7 @@ impl MemoryModel {
         for log in [yes, no] {
             self.memory.open_log();
             self.memory.apply(log);
-            let found: Result<Vec<Option<Data>>, Stop> = all
+            let found: Result<Vec<Option<CellValue>>, ExecutionStop> = all
                 .iter()
                 .map(|(object, places, bytes)| self.view(*object, places, *bytes))
                 .collect();
@@ -66,16 +66,21 @@ impl MemoryModel {
 
     /// The values at the places of all lanes; undefined if none is set. `None` if some are set and some
     /// not, or if they are addresses: the iterations then run one by one.
-    fn view(&mut self, object: u32, places: &Rc<[i64]>, bytes: u64) -> Result<Option<Data>, Stop> {
+    fn view(
+        &mut self,
+        object: u32,
+        places: &Rc<[i64]>,
+        bytes: u64,
+    ) -> Result<Option<CellValue>, ExecutionStop> {
         let is_unset = |place: &i64| {
             let found = self.memory.find(object, *place as u64, bytes as u8);
-            matches!(found, Found::Whole(Data::Undefined))
+            matches!(found, LoadResult::Whole(CellValue::Undefined))
         };
         if places.iter().all(is_unset) {
-            return Ok(Some(Data::Undefined));
+            return Ok(Some(CellValue::Undefined));
         }
         match self.gather(object, places, bytes) {
-            Err(Stop::Abandon) if self.values.scope.lanes == 1 => Ok(None),
+            Err(ExecutionStop::Abandon) if self.values.scope.lanes == 1 => Ok(None),
             found => found.map(Some),
         }
     }

@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use crate::access::MemoryModel;
 use crate::access::indexed::gcd;
-use crate::carried::nature::{Addresses, Carrier, Nature};
-use crate::data::{Data, Indexed, mask};
-use crate::evaluate::report::Stop;
+use crate::carried::nature::{Addresses, CarriedForm, ValueKind};
+use crate::data::{CellValue, Indexed, mask};
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
 
 /// Addresses that one may be of.
@@ -26,30 +26,30 @@ const NUMBER_BITS: u16 = 8;
 pub(crate) const REGISTER_BITS: u16 = phineus_bytecode::limits::REGISTER_BITS;
 
 /// Whether all parties know it when the program runs.
-pub(crate) fn is_public(data: &Data) -> bool {
-    matches!(data, Data::Opened(_) | Data::Public(_))
+pub(crate) fn is_public(data: &CellValue) -> bool {
+    matches!(data, CellValue::Opened(_) | CellValue::Public(_))
 }
 
 const _: () = assert!(ADDRESSES_MAX <= 1 << NUMBER_BITS);
 
 impl MemoryModel {
     /// The addresses that this may be, and whether a secret says which.
-    pub(crate) fn addresses(&self, data: &Data) -> Option<(Addresses, bool)> {
+    pub(crate) fn addresses(&self, data: &CellValue) -> Option<(Addresses, bool)> {
         match data {
-            Data::Pointer(..) | Data::Public(0) => Some((Rc::new([data.clone()]), false)),
-            Data::Indexed(indexed) => {
+            CellValue::Pointer(..) | CellValue::Public(0) => Some((Rc::new([data.clone()]), false)),
+            CellValue::Indexed(indexed) => {
                 let is_secret = !indexed.terms.iter().all(|term| is_public(&term.index));
                 Some((self.places(indexed)?.into(), is_secret))
             }
-            Data::Chosen(choices) => {
+            CellValue::Chosen(choices) => {
                 let mut is_secret = !choices.iter().all(|(bit, _)| is_public(bit));
-                let mut meant: Vec<Data> = Vec::new();
+                let mut meant: Vec<CellValue> = Vec::new();
                 for (_, place) in choices.iter().filter(|(_, place)| self.may_be_meant(place)) {
                     let (own, also) = self.addresses(place)?;
                     is_secret |= also;
                     let new =
                         own.iter().filter(|one| !meant.iter().any(|known| known.is_same(one)));
-                    let new: Vec<Data> = new.cloned().collect();
+                    let new: Vec<CellValue> = new.cloned().collect();
                     meant.extend(new);
                 }
                 (!meant.is_empty()).then(|| (meant.into(), is_secret))
@@ -59,7 +59,7 @@ impl MemoryModel {
     }
 
     /// All places in an object that indices can mean, and just behind it, if they are few.
-    fn places(&self, indexed: &Indexed) -> Option<Vec<Data>> {
+    fn places(&self, indexed: &Indexed) -> Option<Vec<CellValue>> {
         let strides = indexed.terms.iter().map(|term| term.stride.unsigned_abs());
         let stride = strides.fold(0, gcd).max(1) as i64;
         let size = self.memory.object(indexed.object).size as i64;
@@ -72,14 +72,14 @@ impl MemoryModel {
                 (first, (size - first).div_euclid(stride) + 1)
             }
         };
-        let place = |k: i64| Data::Pointer(indexed.object, first + k * stride);
+        let place = |k: i64| CellValue::Pointer(indexed.object, first + k * stride);
         (1..=ADDRESSES_MAX as i64).contains(&count).then(|| (0..count).map(place).collect())
     }
 
     /// Returns an address with an index as a choice between known places.
-    fn spelt_out(&mut self, data: &Data) -> Result<Data, Stop> {
+    fn spelt_out(&mut self, data: &CellValue) -> Result<CellValue, ExecutionStop> {
         match data {
-            Data::Indexed(indexed) => {
+            CellValue::Indexed(indexed) => {
                 let size = self.memory.object(indexed.object).size;
                 let bits = 64 - size.leading_zeros() as u16;
                 let (places, number) = (self.places(indexed), self.values.number(data)?);
@@ -89,17 +89,17 @@ impl MemoryModel {
                 let low = self.values.unary(Unary::Truncate, 64, bits, &number)?;
                 let mut choices = Vec::with_capacity(places.len());
                 for place in places {
-                    let Data::Pointer(_, at) = place else { continue };
-                    let at = Data::Public(at as u128 & mask(bits));
+                    let CellValue::Pointer(_, at) = place else { continue };
+                    let at = CellValue::Public(at as u128 & mask(bits));
                     choices.push((self.values.compare(Compare::Eq, bits, &low, &at)?, place));
                 }
-                Ok(Data::Chosen(choices.into()))
+                Ok(CellValue::Chosen(choices.into()))
             }
-            Data::Chosen(choices) => {
+            CellValue::Chosen(choices) => {
                 let mut all = Vec::with_capacity(choices.len());
                 for (bit, place) in choices.iter() {
                     match self.spelt_out(place)? {
-                        Data::Chosen(inner) => {
+                        CellValue::Chosen(inner) => {
                             for (own, place) in inner.iter() {
                                 all.push((
                                     self.values.binary(Binary::And, 1, bit, own)?,
@@ -110,26 +110,26 @@ impl MemoryModel {
                         place => all.push((bit.clone(), place)),
                     }
                 }
-                Ok(Data::Chosen(all.into()))
+                Ok(CellValue::Chosen(all.into()))
             }
             data => Ok(data.clone()),
         }
     }
 
     /// Whether a program may have this address: inside an object, or just behind it.
-    fn may_be_meant(&self, place: &Data) -> bool {
+    fn may_be_meant(&self, place: &CellValue) -> bool {
         match place {
-            Data::Pointer(object, at) => self.memory.check(*object, *at, 0).is_ok(),
+            CellValue::Pointer(object, at) => self.memory.check(*object, *at, 0).is_ok(),
             _ => true,
         }
     }
 
     /// One of the addresses of both.
-    pub(crate) fn either_address(&self, a: &Nature, b: &Nature) -> Option<Nature> {
-        let of = |nature: &Nature| match nature {
-            Nature::Address(addresses, is_secret) => Some((addresses.clone(), *is_secret)),
-            Nature::Known(data) => self.addresses(data),
-            Nature::Opened | Nature::Secret => None,
+    pub(crate) fn either_address(&self, a: &ValueKind, b: &ValueKind) -> Option<ValueKind> {
+        let of = |nature: &ValueKind| match nature {
+            ValueKind::Address(addresses, is_secret) => Some((addresses.clone(), *is_secret)),
+            ValueKind::Known(data) => self.addresses(data),
+            ValueKind::Opened | ValueKind::Secret => None,
         };
         let ((a, is_secret), (b, also)) = (of(a)?, of(b)?);
         let mut all = a.to_vec();
@@ -140,7 +140,7 @@ impl MemoryModel {
         }
         let is_new = all.len() > a.len();
         let all = if is_new { all.into() } else { a };
-        (all.len() <= ADDRESSES_MAX).then_some(Nature::Address(all, is_secret || also))
+        (all.len() <= ADDRESSES_MAX).then_some(ValueKind::Address(all, is_secret || also))
     }
 
     /// Gives a carrier, new or known, the number of what one path leaves.
@@ -148,37 +148,37 @@ impl MemoryModel {
         &mut self,
         addresses: &Addresses,
         is_secret: bool,
-        data: &Data,
-        known: Option<&Carrier>,
-    ) -> Result<Carrier, Stop> {
+        data: &CellValue,
+        known: Option<&CarriedForm>,
+    ) -> Result<CarriedForm, ExecutionStop> {
         let known = match known {
-            Some(Carrier::Address(_, known)) => Some(known.as_ref()),
+            Some(CarriedForm::Address(_, known)) => Some(known.as_ref()),
             _ => None,
         };
         let width = if is_secret { NUMBER_BITS } else { REGISTER_BITS };
         let number = self.number_among(addresses, data, width)?;
         let carrier = match is_secret {
-            true => Carrier::Variable(self.values.emit.bring_variable(&[number], width, known)),
-            false => Carrier::Register(self.values.emit.bring_register(&number, known)),
+            true => CarriedForm::Variable(self.values.emit.bring_variable(&[number], width, known)),
+            false => CarriedForm::Register(self.values.emit.bring_register(&number, known)),
         };
-        Ok(Carrier::Address(addresses.clone(), Box::new(carrier)))
+        Ok(CarriedForm::Address(addresses.clone(), Box::new(carrier)))
     }
 
     /// Which of the addresses it is; the first where it is none, which no program means.
     pub(crate) fn number_among(
         &mut self,
         addresses: &Addresses,
-        data: &Data,
+        data: &CellValue,
         width: u16,
-    ) -> Result<Data, Stop> {
-        let position = |place: &Data| {
+    ) -> Result<CellValue, ExecutionStop> {
+        let position = |place: &CellValue| {
             let found = addresses.iter().position(|known| known.is_same(place));
-            Data::Public(found.unwrap_or(0) as u128)
+            CellValue::Public(found.unwrap_or(0) as u128)
         };
-        let Data::Chosen(choices) = self.spelt_out(data)? else { return Ok(position(data)) };
-        let mut number = Data::Public(0);
+        let CellValue::Chosen(choices) = self.spelt_out(data)? else { return Ok(position(data)) };
+        let mut number = CellValue::Public(0);
         for (bit, place) in choices.iter() {
-            let own = self.values.select(bit, &position(place), &Data::Public(0), width)?;
+            let own = self.values.select(bit, &position(place), &CellValue::Public(0), width)?;
             number = self.values.binary(Binary::Or, width, &number, &own)?;
         }
         Ok(number)
@@ -188,20 +188,20 @@ impl MemoryModel {
     pub(crate) fn address_among(
         &mut self,
         addresses: &Addresses,
-        carrier: &Carrier,
-    ) -> Result<Data, Stop> {
+        carrier: &CarriedForm,
+    ) -> Result<CellValue, ExecutionStop> {
         let (number, width) = match carrier {
-            Carrier::Register(register) => (Data::Opened(*register), REGISTER_BITS),
-            Carrier::Variable(variable) => {
-                (Data::Secret(Rc::new(self.values.emit.tracer.get(variable))), NUMBER_BITS)
+            CarriedForm::Register(register) => (CellValue::Opened(*register), REGISTER_BITS),
+            CarriedForm::Variable(variable) => {
+                (CellValue::Secret(Rc::new(self.values.emit.tracer.get(variable))), NUMBER_BITS)
             }
-            Carrier::Address(..) => unreachable!("a number is no address"),
+            CarriedForm::Address(..) => unreachable!("a number is no address"),
         };
         let mut choices = Vec::with_capacity(addresses.len());
         for (address, at) in addresses.iter().zip(0..) {
-            let bit = self.values.compare(Compare::Eq, width, &number, &Data::Public(at))?;
+            let bit = self.values.compare(Compare::Eq, width, &number, &CellValue::Public(at))?;
             choices.push((bit, address.clone()));
         }
-        Ok(Data::Chosen(choices.into()))
+        Ok(CellValue::Chosen(choices.into()))
     }
 }

@@ -2,20 +2,20 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::carried::nature::{Location, Nature};
+use crate::carried::nature::{Location, ValueKind};
 
 /// Loops whose end is opened: by the calls around them, function and loop.
-pub(crate) type Plan = HashMap<(u64, u32, u32), Form>;
+pub(crate) type Plan = HashMap<(u64, u32, u32), CarriedSet>;
 
 /// The places that a loop carries, and in which form.
 #[derive(Clone, Default)]
-pub(crate) struct Form {
-    pub(super) places: BTreeMap<Location, (u16, Nature)>,
+pub(crate) struct CarriedSet {
+    pub(super) places: BTreeMap<Location, (u16, ValueKind)>,
     /// Secrets that are lanes of one value, and their width.
     pub(super) groups: Vec<(Vec<Location>, u16)>,
 }
 
-impl Form {
+impl CarriedSet {
     /// A stretch of memory in the parts that are carried, which are made smaller where they do not
     /// fit. An address stays whole.
     pub(super) fn fitting(

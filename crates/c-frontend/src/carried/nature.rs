@@ -7,16 +7,16 @@
 use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
-use phineus_frontend::{Register, Variable};
+use phineus_frontend::{BlockVariable, Register};
 
 use crate::access::MemoryModel;
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::data::lanes::lane_of;
 use crate::emit::Emitter;
-use crate::evaluate::report::Stop;
+use crate::evaluate::report::ExecutionStop;
 
 /// Places in objects, and the null pointer, each once.
-pub(crate) type Addresses = Rc<[Data]>;
+pub(crate) type Addresses = Rc<[CellValue]>;
 
 /// Wires of a value.
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
@@ -33,9 +33,9 @@ pub(crate) enum Location {
 
 /// The kind of value that several paths leave at a place.
 #[derive(Clone)]
-pub(crate) enum Nature {
+pub(crate) enum ValueKind {
     /// A value that is equal on all paths.
-    Known(Data),
+    Known(CellValue),
     Opened,
     Secret,
     /// One of several addresses, and whether which one is a secret.
@@ -43,75 +43,86 @@ pub(crate) enum Nature {
 }
 
 /// How it is brought from one block to another.
-pub(crate) enum Carrier {
+pub(crate) enum CarriedForm {
     Register(Register),
-    Variable(Variable),
+    Variable(BlockVariable),
     /// Which of these addresses it is.
-    Address(Addresses, Box<Carrier>),
+    Address(Addresses, Box<CarriedForm>),
 }
 
-impl Carrier {
+impl CarriedForm {
     /// The register, also of the number of an address.
     pub(crate) fn register(&self) -> Option<Register> {
         match self {
-            Carrier::Register(register) => Some(*register),
-            Carrier::Variable(_) => None,
-            Carrier::Address(_, number) => number.register(),
+            CarriedForm::Register(register) => Some(*register),
+            CarriedForm::Variable(_) => None,
+            CarriedForm::Address(_, number) => number.register(),
         }
     }
 }
 
 /// Places of one width that are carried together; more than one only in a variable.
-pub(crate) struct Carried {
-    pub(crate) carrier: Carrier,
+pub(crate) struct CarriedPlaces {
+    pub(crate) carrier: CarriedForm,
     pub(crate) places: Vec<Location>,
     pub(crate) width: u16,
 }
 
 /// A place with what each path leaves there.
-pub(crate) struct Column {
+pub(crate) struct PathValues {
     pub(crate) place: Location,
     pub(crate) width: u16,
-    pub(crate) data: Vec<Data>,
+    pub(crate) data: Vec<CellValue>,
 }
 
 impl MemoryModel {
     /// The kind of a value that is `a` or `b`; `None` if one is an address and the other something else, or there are
     /// too many.
-    pub(crate) fn nature(&self, a: &Nature, b: &Data, width: u16) -> Option<Nature> {
-        let is_secret = |data: &Data| matches!(data, Data::Secret(_) | Data::Lane(..));
-        let of = |data: &Data| match data {
-            data if is_secret(data) => Nature::Secret,
-            Data::Opened(_) => Nature::Opened,
-            Data::Chosen(_) | Data::Indexed(_) => match self.addresses(data) {
-                Some((addresses, is_secret)) => Nature::Address(addresses, is_secret),
-                None => Nature::Known(data.clone()),
+    pub(crate) fn nature(&self, a: &ValueKind, b: &CellValue, width: u16) -> Option<ValueKind> {
+        let is_secret =
+            |data: &CellValue| matches!(data, CellValue::Secret(_) | CellValue::Lane(..));
+        let of = |data: &CellValue| match data {
+            data if is_secret(data) => ValueKind::Secret,
+            CellValue::Opened(_) => ValueKind::Opened,
+            CellValue::Chosen(_) | CellValue::Indexed(_) => match self.addresses(data) {
+                Some((addresses, is_secret)) => ValueKind::Address(addresses, is_secret),
+                None => ValueKind::Known(data.clone()),
             },
-            other => Nature::Known(other.clone()),
+            other => ValueKind::Known(other.clone()),
         };
         Some(match (a, of(b)) {
-            (Nature::Known(Data::Poison), _) | (_, Nature::Known(Data::Poison)) => {
-                Nature::Known(Data::Poison)
+            (ValueKind::Known(CellValue::Poison), _) | (_, ValueKind::Known(CellValue::Poison)) => {
+                ValueKind::Known(CellValue::Poison)
             }
-            (Nature::Known(Data::Undefined), new) => new,
-            (old, Nature::Known(Data::Undefined)) => old.clone(),
-            (Nature::Known(a), Nature::Known(b)) if a.is_same(&b) => Nature::Known(b),
-            (Nature::Known(Data::Public(_)), Nature::Known(Data::Public(_))) if width > 64 => {
-                Nature::Secret
+            (ValueKind::Known(CellValue::Undefined), new) => new,
+            (old, ValueKind::Known(CellValue::Undefined)) => old.clone(),
+            (ValueKind::Known(a), ValueKind::Known(b)) if a.is_same(&b) => ValueKind::Known(b),
+            (ValueKind::Known(CellValue::Public(_)), ValueKind::Known(CellValue::Public(_)))
+                if width > 64 =>
+            {
+                ValueKind::Secret
             }
-            (Nature::Known(Data::Public(_)), Nature::Known(Data::Public(_))) => Nature::Opened,
-            (Nature::Known(Data::Public(_)), new @ (Nature::Opened | Nature::Secret)) => new,
-            (old @ (Nature::Opened | Nature::Secret), Nature::Known(Data::Public(_))) => {
-                old.clone()
+            (ValueKind::Known(CellValue::Public(_)), ValueKind::Known(CellValue::Public(_))) => {
+                ValueKind::Opened
             }
-            (Nature::Opened, Nature::Opened) => Nature::Opened,
-            (Nature::Opened | Nature::Secret, Nature::Opened | Nature::Secret) => Nature::Secret,
+            (
+                ValueKind::Known(CellValue::Public(_)),
+                new @ (ValueKind::Opened | ValueKind::Secret),
+            ) => new,
+            (
+                old @ (ValueKind::Opened | ValueKind::Secret),
+                ValueKind::Known(CellValue::Public(_)),
+            ) => old.clone(),
+            (ValueKind::Opened, ValueKind::Opened) => ValueKind::Opened,
+            (ValueKind::Opened | ValueKind::Secret, ValueKind::Opened | ValueKind::Secret) => {
+                ValueKind::Secret
+            }
             (a, b) => return self.either_address(a, &b),
         })
     }
 
     /// Reads a place in memory.
-    pub(crate) fn look(&mut self, place: Location) -> Result<Data, Stop> {
+    pub(crate) fn look(&mut self, place: Location) -> Result<CellValue, ExecutionStop> {
         let Location::Memory(object, offset, bytes) = place else {
             unreachable!("only memory is looked at")
         };
@@ -122,8 +133,9 @@ impl MemoryModel {
     #[allow(clippy::type_complexity, reason = "two lists, used at once")]
     pub(crate) fn sort_out(
         &mut self,
-        columns: &[Column],
-    ) -> Result<(Vec<(Location, Data)>, Vec<(Vec<usize>, u16, Nature)>), Stop> {
+        columns: &[PathValues],
+    ) -> Result<(Vec<(Location, CellValue)>, Vec<(Vec<usize>, u16, ValueKind)>), ExecutionStop>
+    {
         let (mut known, mut carried) = (Vec::new(), Vec::new());
         let mut secrets = Vec::new();
         for (at, column) in columns.iter().enumerate() {
@@ -132,23 +144,25 @@ impl MemoryModel {
                 known.push((column.place, first.clone()));
                 continue;
             }
-            let start = Some(Nature::Known(Data::Undefined));
+            let start = Some(ValueKind::Known(CellValue::Undefined));
             let nature = column.data.iter().fold(start, |nature, data| {
                 nature.and_then(|nature| self.nature(&nature, data, column.width))
             });
             match nature {
                 // On some paths it is not set, and 0.
-                Some(Nature::Known(Data::Public(one))) if one != 0 && column.width <= 64 => {
-                    carried.push((vec![at], column.width, Nature::Opened));
+                Some(ValueKind::Known(CellValue::Public(one)))
+                    if one != 0 && column.width <= 64 =>
+                {
+                    carried.push((vec![at], column.width, ValueKind::Opened));
                 }
-                Some(Nature::Known(Data::Public(one))) if one != 0 => {
+                Some(ValueKind::Known(CellValue::Public(one))) if one != 0 => {
                     secrets.push((at, column.width, None));
                 }
-                Some(Nature::Known(data)) => known.push((column.place, data)),
-                Some(nature @ (Nature::Opened | Nature::Address(..))) => {
+                Some(ValueKind::Known(data)) => known.push((column.place, data)),
+                Some(nature @ (ValueKind::Opened | ValueKind::Address(..))) => {
                     carried.push((vec![at], column.width, nature));
                 }
-                Some(Nature::Secret) => {
+                Some(ValueKind::Secret) => {
                     let mut lanes = column.data.iter().filter_map(lane_of);
                     secrets.push((at, column.width, lanes.next()));
                 }
@@ -159,7 +173,7 @@ impl MemoryModel {
             }
         }
         let groups = groups(&secrets);
-        let secret = |(members, width)| (members, width, Nature::Secret);
+        let secret = |(members, width)| (members, width, ValueKind::Secret);
         carried.extend(groups.into_iter().map(secret));
         Ok((known, carried))
     }
@@ -167,14 +181,18 @@ impl MemoryModel {
 
 impl Emitter {
     /// Gives a register, new or known, what one path leaves.
-    pub(crate) fn bring_register(&mut self, data: &Data, known: Option<&Carrier>) -> Register {
+    pub(crate) fn bring_register(
+        &mut self,
+        data: &CellValue,
+        known: Option<&CarriedForm>,
+    ) -> Register {
         let source = match data {
-            Data::Opened(register) => *register,
-            Data::Public(value) => self.tracer.register(*value as u64),
+            CellValue::Opened(register) => *register,
+            CellValue::Public(value) => self.tracer.register(*value as u64),
             _ => self.tracer.register(0),
         };
         let target = match known {
-            Some(Carrier::Register(register)) => *register,
+            Some(CarriedForm::Register(register)) => *register,
             _ => self.tracer.register(0),
         };
         self.tracer.assign(target, source);
@@ -184,13 +202,13 @@ impl Emitter {
     /// Gives a variable, new or known, what one path leaves.
     pub(crate) fn bring_variable(
         &mut self,
-        cells: &[Data],
+        cells: &[CellValue],
         width: u16,
-        known: Option<&Carrier>,
-    ) -> Variable {
+        known: Option<&CarriedForm>,
+    ) -> BlockVariable {
         let value = self.carried_value(cells, width);
         match known {
-            Some(Carrier::Variable(variable)) => {
+            Some(CarriedForm::Variable(variable)) => {
                 self.tracer.set(variable, &value);
                 variable.clone()
             }

@@ -2,47 +2,49 @@
 
 use crate::access::MemoryModel;
 use crate::carried::flow::PathEnd;
-use crate::carried::form::Form;
-use crate::carried::nature::{Carried, Carrier, Location, Nature, groups};
-use crate::data::Data;
+use crate::carried::form::CarriedSet;
+use crate::carried::nature::{CarriedForm, CarriedPlaces, Location, ValueKind, groups};
+use crate::data::CellValue;
 use crate::data::lanes::lane_of;
-use crate::evaluate::report::Stop;
+use crate::evaluate::report::ExecutionStop;
 
 impl MemoryModel {
     /// Brings what a loop carries to its first iteration; returns what is known there as well.
     #[allow(clippy::type_complexity, reason = "two lists, used at once")]
     pub(crate) fn enter(
         &mut self,
-        form: &Form,
-        phis: &[Data],
-    ) -> Result<(Vec<(Location, Data)>, Vec<Carried>), Stop> {
+        form: &CarriedSet,
+        phis: &[CellValue],
+    ) -> Result<(Vec<(Location, CellValue)>, Vec<CarriedPlaces>), ExecutionStop> {
         let (mut known, mut carried) = (Vec::new(), Vec::new());
         for (place, (width, nature)) in &form.places {
             match nature {
-                Nature::Known(data) => known.push((*place, data.clone())),
-                Nature::Opened => {
+                ValueKind::Known(data) => known.push((*place, data.clone())),
+                ValueKind::Opened => {
                     let data = self.at(*place, phis)?;
-                    let carrier = Carrier::Register(self.values.emit.bring_register(&data, None));
-                    carried.push(Carried { carrier, places: vec![*place], width: *width });
+                    let carrier =
+                        CarriedForm::Register(self.values.emit.bring_register(&data, None));
+                    carried.push(CarriedPlaces { carrier, places: vec![*place], width: *width });
                 }
-                Nature::Address(addresses, is_secret) => {
+                ValueKind::Address(addresses, is_secret) => {
                     let data = self.at(*place, phis)?;
                     let carrier = self.bring_address(addresses, *is_secret, &data, None)?;
-                    carried.push(Carried { carrier, places: vec![*place], width: *width });
+                    carried.push(CarriedPlaces { carrier, places: vec![*place], width: *width });
                 }
-                Nature::Secret => {}
+                ValueKind::Secret => {}
             }
         }
         for (places, width) in &form.groups {
             let cells = places.iter().map(|place| self.at(*place, phis));
-            let cells: Vec<Data> = cells.collect::<Result<_, _>>()?;
-            let carrier = Carrier::Variable(self.values.emit.bring_variable(&cells, *width, None));
-            carried.push(Carried { carrier, places: places.clone(), width: *width });
+            let cells: Vec<CellValue> = cells.collect::<Result<_, _>>()?;
+            let carrier =
+                CarriedForm::Variable(self.values.emit.bring_variable(&cells, *width, None));
+            carried.push(CarriedPlaces { carrier, places: places.clone(), width: *width });
         }
         Ok((known, carried))
     }
 
-    fn at(&mut self, place: Location, values: &[Data]) -> Result<Data, Stop> {
+    fn at(&mut self, place: Location, values: &[CellValue]) -> Result<CellValue, ExecutionStop> {
         match place {
             Location::Value(at) => Ok(values[at].clone()),
             place => self.look(place),
@@ -50,7 +52,11 @@ impl MemoryModel {
     }
 
     /// Carries what an iteration leaves to the next one.
-    pub(crate) fn go_round(&mut self, carried: &[Carried], path: PathEnd<'_>) -> Result<(), Stop> {
+    pub(crate) fn go_round(
+        &mut self,
+        carried: &[CarriedPlaces],
+        path: PathEnd<'_>,
+    ) -> Result<(), ExecutionStop> {
         self.values.emit.begin(path.block);
         self.memory.open_log();
         self.memory.apply(&path.log);
@@ -59,21 +65,25 @@ impl MemoryModel {
         done
     }
 
-    fn carry(&mut self, carried: &[Carried], values: &[Data]) -> Result<(), Stop> {
+    fn carry(
+        &mut self,
+        carried: &[CarriedPlaces],
+        values: &[CellValue],
+    ) -> Result<(), ExecutionStop> {
         // All is computed before any register changes: one may be the source of another.
         let mut registers = Vec::new();
         for one in carried {
             let cells = one.places.iter().map(|place| self.at(*place, values));
-            let cells: Vec<Data> = cells.collect::<Result<_, _>>()?;
+            let cells: Vec<CellValue> = cells.collect::<Result<_, _>>()?;
             match &one.carrier {
-                Carrier::Register(target) => {
+                CarriedForm::Register(target) => {
                     registers.push((*target, self.values.emit.bring_register(&cells[0], None)));
                 }
-                Carrier::Variable(_) => {
+                CarriedForm::Variable(_) => {
                     self.values.emit.bring_variable(&cells, one.width, Some(&one.carrier));
                 }
-                Carrier::Address(addresses, number) => match number.as_ref() {
-                    Carrier::Register(target) => {
+                CarriedForm::Address(addresses, number) => match number.as_ref() {
+                    CarriedForm::Register(target) => {
                         let found = self.bring_address(addresses, false, &cells[0], None)?;
                         registers.extend(found.register().map(|source| (*target, source)));
                     }
@@ -92,12 +102,12 @@ impl MemoryModel {
     /// Returns a wider form if the loop has to carry more.
     pub(crate) fn wider(
         &mut self,
-        form: &Form,
+        form: &CarriedSet,
         paths: &mut [PathEnd<'_>],
         header: u32,
-        phis: &[Data],
+        phis: &[CellValue],
         objects: u32,
-    ) -> Result<Option<Form>, Stop> {
+    ) -> Result<Option<CarriedSet>, ExecutionStop> {
         let mut wider = form.clone();
         let mut changed = false;
         for path in paths.iter_mut() {
@@ -133,7 +143,7 @@ impl MemoryModel {
         }
         let last = paths.last().expect("something changed");
         let secret =
-            |(_, (_, nature)): &(&Location, &(u16, Nature))| matches!(nature, Nature::Secret);
+            |(_, (_, nature)): &(&Location, &(u16, ValueKind))| matches!(nature, ValueKind::Secret);
         let places: Vec<(Location, u16)> = wider
             .places
             .iter()
@@ -156,24 +166,31 @@ impl MemoryModel {
 
     /// The value that an iteration hands on. A pointer to an object that is gone becomes undefined;
     /// a loop that keeps memory of its own for the next iteration is refused.
-    fn lasting(&mut self, data: Data, objects: u32) -> Result<Data, Stop> {
+    fn lasting(&mut self, data: CellValue, objects: u32) -> Result<CellValue, ExecutionStop> {
         match data {
-            Data::Pointer(object, _) => self.lasting_in(object, data, objects),
-            Data::Indexed(ref indexed) => self.lasting_in(indexed.object, data.clone(), objects),
-            Data::Chosen(places) => {
+            CellValue::Pointer(object, _) => self.lasting_in(object, data, objects),
+            CellValue::Indexed(ref indexed) => {
+                self.lasting_in(indexed.object, data.clone(), objects)
+            }
+            CellValue::Chosen(places) => {
                 for (_, place) in places.iter() {
                     self.lasting(place.clone(), objects)?;
                 }
-                Ok(Data::Chosen(places))
+                Ok(CellValue::Chosen(places))
             }
             data => Ok(data),
         }
     }
 
     /// Does the same for an address in this object.
-    fn lasting_in(&mut self, object: u32, data: Data, objects: u32) -> Result<Data, Stop> {
+    fn lasting_in(
+        &mut self,
+        object: u32,
+        data: CellValue,
+        objects: u32,
+    ) -> Result<CellValue, ExecutionStop> {
         if !self.memory.object(object).is_alive {
-            return Ok(Data::Undefined);
+            return Ok(CellValue::Undefined);
         }
         if object >= objects {
             return self.values.error(
@@ -185,7 +202,11 @@ impl MemoryModel {
     }
 
     /// The value at a place in memory at the end of a path.
-    fn look_after(&mut self, path: &PathEnd<'_>, place: Location) -> Result<Data, Stop> {
+    fn look_after(
+        &mut self,
+        path: &PathEnd<'_>,
+        place: Location,
+    ) -> Result<CellValue, ExecutionStop> {
         self.memory.open_log();
         self.memory.apply(&path.log);
         let found = self.look(place);
@@ -197,24 +218,26 @@ impl MemoryModel {
     /// says more than was known.
     fn widen(
         &mut self,
-        form: &mut Form,
+        form: &mut CarriedSet,
         place: Location,
         width: u16,
-        old: &Data,
-        new: &Data,
-    ) -> Result<bool, Stop> {
-        if old.is_same(new) || matches!(new, Data::Undefined) {
+        old: &CellValue,
+        new: &CellValue,
+    ) -> Result<bool, ExecutionStop> {
+        if old.is_same(new) || matches!(new, CellValue::Undefined) {
             return Ok(false);
         }
         // Iterations before it is set find 0.
-        let zero = Data::Public(0);
-        let is_unset = matches!((old, new), (Data::Undefined, Data::Public(_)));
+        let zero = CellValue::Public(0);
+        let is_unset = matches!((old, new), (CellValue::Undefined, CellValue::Public(_)));
         let old = if is_unset { &zero } else { old };
         let known = form.places.get(&place).map(|(_, nature)| nature.clone());
         let before = match &known {
-            Some(known @ (Nature::Opened | Nature::Secret | Nature::Address(..))) => known.clone(),
+            Some(known @ (ValueKind::Opened | ValueKind::Secret | ValueKind::Address(..))) => {
+                known.clone()
+            }
             _ => {
-                let start = Nature::Known(Data::Undefined);
+                let start = ValueKind::Known(CellValue::Undefined);
                 let Some(before) = self.nature(&start, old, width) else { return Ok(false) };
                 before
             }
@@ -224,11 +247,10 @@ impl MemoryModel {
             return Ok(false);
         };
         let is_new = match (&nature, &known) {
-            (Nature::Secret, Some(Nature::Secret)) | (Nature::Opened, Some(Nature::Opened)) => {
-                false
-            }
-            (Nature::Known(Data::Poison), _) => return Ok(false),
-            (Nature::Address(all, secret), Some(Nature::Address(before, was_secret))) => {
+            (ValueKind::Secret, Some(ValueKind::Secret))
+            | (ValueKind::Opened, Some(ValueKind::Opened)) => false,
+            (ValueKind::Known(CellValue::Poison), _) => return Ok(false),
+            (ValueKind::Address(all, secret), Some(ValueKind::Address(before, was_secret))) => {
                 all.len() != before.len() || secret != was_secret
             }
             _ => true,

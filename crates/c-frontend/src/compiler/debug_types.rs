@@ -50,7 +50,7 @@ impl CType {
 }
 
 /// One node of metadata: its kind and fields.
-struct Node {
+struct DebugNode {
     kind: String,
     fields: HashMap<String, String>,
     items: Vec<String>,
@@ -58,7 +58,7 @@ struct Node {
 
 /// The debug information of a module.
 pub(crate) struct DebugTypes {
-    nodes: HashMap<String, Node>,
+    nodes: HashMap<String, DebugNode>,
 }
 
 impl DebugTypes {
@@ -71,18 +71,18 @@ impl DebugTypes {
             if let Some(list) = rest.strip_prefix("!{") {
                 let items = list.trim_end_matches('}').split(", ").map(str::to_owned).collect();
                 let kind = "list".to_owned();
-                return Some((name.to_owned(), Node { kind, fields: HashMap::new(), items }));
+                return Some((name.to_owned(), DebugNode { kind, fields: HashMap::new(), items }));
             }
             let (kind, rest) = rest.strip_prefix('!')?.split_once('(')?;
             let fields = fields(rest.strip_suffix(')')?);
-            Some((name.to_owned(), Node { kind: kind.to_owned(), fields, items: Vec::new() }))
+            Some((name.to_owned(), DebugNode { kind: kind.to_owned(), fields, items: Vec::new() }))
         };
         DebugTypes { nodes: lines.filter_map(node).collect() }
     }
 
     /// The types of the result and of the named parameters of a function.
     pub(crate) fn signature(&self, function: &str) -> Option<(CType, Vec<(String, CType)>)> {
-        let is_it = |node: &Node| {
+        let is_it = |node: &DebugNode| {
             node.kind == "DISubprogram"
                 && node.text("name") == function
                 && node.text("spFlags").contains("DISPFlagDefinition")
@@ -164,7 +164,7 @@ impl DebugTypes {
         }
     }
 
-    fn array(&self, node: &Node, bytes: u64, in_structure: bool) -> CType {
+    fn array(&self, node: &DebugNode, bytes: u64, in_structure: bool) -> CType {
         let mut typ = self.typ_in(node.text("baseType"), in_structure);
         let dimensions = self.list(node.text("elements"));
         let counts = dimensions.iter().filter_map(|name| self.nodes.get(name));
@@ -184,7 +184,7 @@ impl DebugTypes {
     }
 }
 
-impl Node {
+impl DebugNode {
     fn text(&self, field: &str) -> &str {
         self.fields.get(field).map_or("", String::as_str)
     }

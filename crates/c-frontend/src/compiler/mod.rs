@@ -24,7 +24,7 @@ use crate::annotations::Annotations;
 use crate::annotations::scan::scan;
 use crate::compiler::debug_types::{CType, DebugTypes};
 use crate::compiler::library::LIBRARY;
-use crate::diagnostic::{Diagnostic, Spot};
+use crate::diagnostic::{Diagnostic, SourceLocation};
 use crate::memory::object::OBJECT_BYTES_MAX;
 
 /// The text of `phineus.h`.
@@ -223,7 +223,8 @@ pub(crate) fn module<'c>(
     bitcode: &Path,
 ) -> Result<LlvmModule<'c>, ProgramError> {
     let broken = |what: String| {
-        let spot = Spot { file: bitcode.display().to_string(), ..Spot::default() };
+        let spot =
+            SourceLocation { file: bitcode.display().to_string(), ..SourceLocation::default() };
         refused(Diagnostic::error(spot, what, "clang and LLVM must both be version 19"))
     };
     let buffer = MemoryBuffer::create_from_file(bitcode).map_err(|e| broken(e.to_string()))?;

@@ -1,17 +1,17 @@
 //! Constants of the IR as data.
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::ir::Constant;
 
 /// The data that a constant is.
-pub(crate) fn data_of(constant: &Constant) -> Data {
+pub(crate) fn data_of(constant: &Constant) -> CellValue {
     match constant {
-        Constant::Undefined => Data::Undefined,
-        Constant::Integer(value) => Data::Public(*value),
-        Constant::Null => Data::Public(0),
-        Constant::Global(index, offset) => Data::Pointer(*index, *offset),
-        Constant::Function(index) => Data::Function(*index),
-        Constant::Many(elements) => Data::Many(elements.iter().map(data_of).collect()),
-        Constant::Float | Constant::Unsupported => Data::Poison,
+        Constant::Undefined => CellValue::Undefined,
+        Constant::Integer(value) => CellValue::Public(*value),
+        Constant::Null => CellValue::Public(0),
+        Constant::Global(index, offset) => CellValue::Pointer(*index, *offset),
+        Constant::Function(index) => CellValue::Function(*index),
+        Constant::Many(elements) => CellValue::Many(elements.iter().map(data_of).collect()),
+        Constant::Float | Constant::Unsupported => CellValue::Poison,
     }
 }

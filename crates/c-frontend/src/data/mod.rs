@@ -1,4 +1,4 @@
-//! [`Data`]: content of a register or a memory cell while a program is executed.
+//! [`CellValue`]: content of a register or a memory cell while a program is executed.
 
 pub(crate) mod constant;
 pub(crate) mod fold;
@@ -11,7 +11,7 @@ use phineus_frontend::untyped::Value;
 
 /// A value of the running program: public ones are here, secret ones are names.
 #[derive(Clone)]
-pub(crate) enum Data {
+pub(crate) enum CellValue {
     /// Not set yet.
     Undefined,
     /// The result of a mistake that was reported.
@@ -24,13 +24,14 @@ pub(crate) enum Data {
     Indexed(Rc<Indexed>),
     /// One of several places, by secrets, each with a bit of whether it is meant
     /// (`evaluate/addresses.rs`).
-    Chosen(Rc<[(Data, Data)]>),
+    Chosen(Rc<[(CellValue, CellValue)]>),
     Function(u32),
     /// A secret of one lane, or of as many as run together.
     Secret(Rc<Value>),
     /// One lane of a secret, not cut out yet.
     Lane(Rc<Value>, u32),
-    /// A public integer that is known when the program runs, as [`Data::Public`] without a sign.
+    /// A public integer that is known when the program runs, as [`CellValue::Public`] without a
+    /// sign.
     Opened(Register),
     /// A secret in a dry run, in which nothing is recorded.
     Hidden,
@@ -39,9 +40,9 @@ pub(crate) enum Data {
     /// A place in one object for each lane.
     Places(u32, Rc<[i64]>),
     /// The elements of a vector, array or structure.
-    Many(Rc<[Data]>),
+    Many(Rc<[CellValue]>),
     /// Values that lie one behind the other, with their bytes, on their way to another place.
-    Parts(Rc<[(Data, u8)]>),
+    Parts(Rc<[(CellValue, u8)]>),
 }
 
 /// `offset` plus a multiple for each secret index.
@@ -49,46 +50,49 @@ pub(crate) enum Data {
 pub(crate) struct Indexed {
     pub(crate) object: u32,
     pub(crate) offset: i64,
-    pub(crate) terms: Vec<Term>,
+    pub(crate) terms: Vec<IndexTerm>,
 }
 
 /// A secret index of `width` bits, `stride` bytes each, below `bound` where C says so.
 #[derive(Clone)]
-pub(crate) struct Term {
-    pub(crate) index: Data,
+pub(crate) struct IndexTerm {
+    pub(crate) index: CellValue,
     pub(crate) width: u16,
     pub(crate) stride: i64,
     pub(crate) bound: Option<u64>,
 }
 
 /// Each with its bit.
-pub(crate) type Choices = Rc<[(Data, Data)]>;
+pub(crate) type Choices = Rc<[(CellValue, CellValue)]>;
 
-impl Data {
-    pub(crate) fn bit(bit: bool) -> Data {
-        Data::Public(u128::from(bit))
+impl CellValue {
+    pub(crate) fn bit(bit: bool) -> CellValue {
+        CellValue::Public(u128::from(bit))
     }
 
     /// Returns whether the value is an integer that is known only at run time.
     pub(crate) fn is_secret(&self) -> bool {
-        matches!(self, Data::Secret(_) | Data::Lane(..) | Data::Hidden | Data::Opened(_))
+        matches!(
+            self,
+            CellValue::Secret(_) | CellValue::Lane(..) | CellValue::Hidden | CellValue::Opened(_)
+        )
     }
 
     /// Whether both are surely the same.
-    pub(crate) fn is_same(&self, other: &Data) -> bool {
+    pub(crate) fn is_same(&self, other: &CellValue) -> bool {
         match (self, other) {
-            (Data::Undefined, Data::Undefined) => true,
-            (Data::Public(a), Data::Public(b)) => a == b,
-            (Data::Pointer(a, x), Data::Pointer(b, y)) => (a, x) == (b, y),
-            (Data::Function(a), Data::Function(b)) => a == b,
-            (Data::Opened(a), Data::Opened(b)) => a == b,
-            (Data::Secret(a), Data::Secret(b)) => Rc::ptr_eq(a, b),
-            (Data::Lane(a, i), Data::Lane(b, j)) => Rc::ptr_eq(a, b) && i == j,
-            (Data::Spread(a), Data::Spread(b)) => a == b,
-            (Data::Places(a, x), Data::Places(b, y)) => a == b && x == y,
-            (Data::Indexed(a), Data::Indexed(b)) => Rc::ptr_eq(a, b),
-            (Data::Chosen(a), Data::Chosen(b)) => Rc::ptr_eq(a, b),
-            (Data::Many(a), Data::Many(b)) => {
+            (CellValue::Undefined, CellValue::Undefined) => true,
+            (CellValue::Public(a), CellValue::Public(b)) => a == b,
+            (CellValue::Pointer(a, x), CellValue::Pointer(b, y)) => (a, x) == (b, y),
+            (CellValue::Function(a), CellValue::Function(b)) => a == b,
+            (CellValue::Opened(a), CellValue::Opened(b)) => a == b,
+            (CellValue::Secret(a), CellValue::Secret(b)) => Rc::ptr_eq(a, b),
+            (CellValue::Lane(a, i), CellValue::Lane(b, j)) => Rc::ptr_eq(a, b) && i == j,
+            (CellValue::Spread(a), CellValue::Spread(b)) => a == b,
+            (CellValue::Places(a, x), CellValue::Places(b, y)) => a == b && x == y,
+            (CellValue::Indexed(a), CellValue::Indexed(b)) => Rc::ptr_eq(a, b),
+            (CellValue::Chosen(a), CellValue::Chosen(b)) => Rc::ptr_eq(a, b),
+            (CellValue::Many(a), CellValue::Many(b)) => {
                 a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.is_same(b))
             }
             _ => false,
@@ -107,42 +111,55 @@ pub(crate) fn signed(value: u128, width: u16) -> i128 {
     ((value << unused) as i128) >> unused
 }
 
-pub(crate) fn is_address(data: &Data) -> bool {
-    matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Chosen(_))
+pub(crate) fn is_address(data: &CellValue) -> bool {
+    matches!(
+        data,
+        CellValue::Pointer(..)
+            | CellValue::Indexed(_)
+            | CellValue::Places(..)
+            | CellValue::Chosen(_)
+    )
 }
 
 /// Returns whether the object that the address points into is known, if it points into one.
-pub(crate) fn has_place(data: &Data) -> bool {
-    matches!(data, Data::Pointer(..) | Data::Indexed(_) | Data::Places(..) | Data::Public(0))
+pub(crate) fn has_place(data: &CellValue) -> bool {
+    matches!(
+        data,
+        CellValue::Pointer(..)
+            | CellValue::Indexed(_)
+            | CellValue::Places(..)
+            | CellValue::Public(0)
+    )
 }
 
-pub(crate) fn is_integer(data: &Data) -> bool {
-    matches!(data, Data::Secret(_) | Data::Lane(..) | Data::Public(_))
+pub(crate) fn is_integer(data: &CellValue) -> bool {
+    matches!(data, CellValue::Secret(_) | CellValue::Lane(..) | CellValue::Public(_))
 }
 
 /// An integer that was not set is 0 where others are.
-pub(crate) fn zero_if_unset(data: &mut Data) {
-    if matches!(data, Data::Undefined) {
-        *data = Data::Public(0);
+pub(crate) fn zero_if_unset(data: &mut CellValue) {
+    if matches!(data, CellValue::Undefined) {
+        *data = CellValue::Public(0);
     }
 }
 
 /// An address further on.
-pub(crate) fn moved(place: Data, offset: i64) -> Data {
+pub(crate) fn moved(place: CellValue, offset: i64) -> CellValue {
     match place {
         _ if offset == 0 => place,
-        Data::Pointer(object, at) => Data::Pointer(object, at.wrapping_add(offset)),
-        Data::Places(object, at) => {
-            Data::Places(object, at.iter().map(|at| at.wrapping_add(offset)).collect())
+        CellValue::Pointer(object, at) => CellValue::Pointer(object, at.wrapping_add(offset)),
+        CellValue::Places(object, at) => {
+            CellValue::Places(object, at.iter().map(|at| at.wrapping_add(offset)).collect())
         }
-        Data::Indexed(indexed) => {
+        CellValue::Indexed(indexed) => {
             let mut indexed = (*indexed).clone();
             indexed.offset += offset;
-            Data::Indexed(Rc::new(indexed))
+            CellValue::Indexed(Rc::new(indexed))
         }
-        Data::Chosen(choices) => {
-            let to = |(bit, place): &(Data, Data)| (bit.clone(), moved(place.clone(), offset));
-            Data::Chosen(choices.iter().map(to).collect())
+        CellValue::Chosen(choices) => {
+            let to =
+                |(bit, place): &(CellValue, CellValue)| (bit.clone(), moved(place.clone(), offset));
+            CellValue::Chosen(choices.iter().map(to).collect())
         }
         other => other,
     }

@@ -39,13 +39,13 @@ impl LaneCache {
 
 /// The lowest and the highest bits that are 0.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Zeros {
+pub(crate) struct KnownZeroBits {
     pub(crate) low: u16,
     pub(crate) high: u16,
 }
 
 /// Bits that are 0, of values that are kept with it.
-pub(super) type KnownZeros = HashMap<*const Value, (Rc<Value>, Zeros)>;
+pub(super) type KnownZeros = HashMap<*const Value, (Rc<Value>, KnownZeroBits)>;
 
 /// Names, bounds and constant registers of opened integers.
 #[derive(Default)]

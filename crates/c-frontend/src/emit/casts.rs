@@ -10,7 +10,7 @@ use std::rc::Rc;
 use phineus_bytecode::ElementType;
 use phineus_frontend::untyped::Value;
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::emit::Emitter;
 use crate::ir::Unary;
 
@@ -21,43 +21,43 @@ const WIRES: u32 = phineus_bytecode::limits::VALUE_WIRES_MAX;
 
 impl Emitter {
     /// A vector times what is the same in all lanes, if that may be part of a product of matrices.
-    pub(crate) fn delayed_product(&mut self, a: &Data, b: &Data) -> Option<Data> {
+    pub(crate) fn delayed_product(&mut self, a: &CellValue, b: &CellValue) -> Option<CellValue> {
         if !self.delays_products {
             return None;
         }
-        let lane = |data: &Data| match data {
-            Data::Lane(value, lane) => Some((value.clone(), *lane)),
-            Data::Secret(value) if value.lanes() == 1 => Some((value.clone(), 0)),
+        let lane = |data: &CellValue| match data {
+            CellValue::Lane(value, lane) => Some((value.clone(), *lane)),
+            CellValue::Secret(value) if value.lanes() == 1 => Some((value.clone(), 0)),
             _ => None,
         };
         let (vector, (factor, lane)) = match (a, b) {
-            (Data::Secret(vector), factor) if vector.lanes() > 1 => (vector, lane(factor)?),
-            (factor, Data::Secret(vector)) if vector.lanes() > 1 => (vector, lane(factor)?),
+            (CellValue::Secret(vector), factor) if vector.lanes() > 1 => (vector, lane(factor)?),
+            (factor, CellValue::Secret(vector)) if vector.lanes() > 1 => (vector, lane(factor)?),
             _ => return None,
         };
-        Some(Data::Secret(Rc::new(vector.delayed_product(&factor, lane))))
+        Some(CellValue::Secret(Rc::new(vector.delayed_product(&factor, lane))))
     }
 
     /// A vector in another width, or a lane of one, which is then a lane of the vector in that
     /// width: where iterations run together others will ask for its other lanes.
-    pub(crate) fn cast_once(&mut self, op: Unary, to: u16, data: &Data) -> Option<Data> {
+    pub(crate) fn cast_once(&mut self, op: Unary, to: u16, data: &CellValue) -> Option<CellValue> {
         let is_cast = matches!(op, Unary::Truncate | Unary::ZeroExtend | Unary::SignExtend);
         if !is_cast || !self.delays_products {
             return None;
         }
         match data {
-            Data::Secret(value) if value.lanes() > 1 => {
+            CellValue::Secret(value) if value.lanes() > 1 => {
                 let cast = self.cast_part(op, to, value, 0, value.lanes());
-                Some(Data::Secret(cast))
+                Some(CellValue::Secret(cast))
             }
-            Data::Lane(value, lane) => {
+            CellValue::Lane(value, lane) => {
                 let most = (WIRES / u32::from(to)).min(value.lanes());
                 let first = lane / most * most;
                 let lanes = most.min(value.lanes() - first);
                 let cast = self.cast_part(op, to, value, first, lanes);
                 Some(match lanes {
-                    1 => Data::Secret(cast),
-                    _ => Data::Lane(cast, lane - first),
+                    1 => CellValue::Secret(cast),
+                    _ => CellValue::Lane(cast, lane - first),
                 })
             }
             _ => None,

@@ -7,11 +7,11 @@ use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
 
-use crate::data::{Data, mask};
+use crate::data::{CellValue, mask};
 use crate::emit::Emitter;
 
 /// Lanes that lie together.
-enum Run {
+enum LaneRange {
     /// Of a value, from a lane on, so many.
     Lanes(Rc<Value>, u32, u32),
     /// A public integer, so many times.
@@ -63,7 +63,7 @@ impl Emitter {
             let high = self.constant_value(width - low_bits, first >> low_bits);
             return Rc::new(low.bit_concat(&high.tile(lanes as u32)));
         }
-        let cells: Vec<Data> = values.iter().map(|value| Data::Public(*value)).collect();
+        let cells: Vec<CellValue> = values.iter().map(|value| CellValue::Public(*value)).collect();
         self.pack(&cells, width)
     }
 
@@ -84,13 +84,13 @@ impl Emitter {
 
     /// As [`Emitter::pack`], and the same value for the same lanes while it is remembered: the
     /// loops of a product of matrices read each column many times.
-    pub(crate) fn pack_once(&mut self, cells: &[Data], width: u16) -> Rc<Value> {
+    pub(crate) fn pack_once(&mut self, cells: &[CellValue], width: u16) -> Rc<Value> {
         let mut key: Vec<(*const Value, u32, u32)> = Vec::new();
         let mut values: Vec<Rc<Value>> = Vec::new();
         for cell in cells {
             let (value, lane) = match cell {
-                Data::Lane(value, lane) => (value, *lane),
-                Data::Secret(value) => (value, 0),
+                CellValue::Lane(value, lane) => (value, *lane),
+                CellValue::Secret(value) => (value, 0),
                 _ => return self.pack(cells, width),
             };
             let of = Rc::as_ptr(value);
@@ -125,16 +125,16 @@ impl Emitter {
     ///
     /// # Panics
     /// If there is none, or one is no integer.
-    pub(crate) fn pack(&mut self, cells: &[Data], width: u16) -> Rc<Value> {
-        let mut runs: Vec<Run> = Vec::new();
+    pub(crate) fn pack(&mut self, cells: &[CellValue], width: u16) -> Rc<Value> {
+        let mut runs: Vec<LaneRange> = Vec::new();
         for cell in cells {
             let grown = match (runs.last_mut(), cell) {
-                (Some(Run::Lanes(value, start, count)), Data::Lane(next, lane)) => {
+                (Some(LaneRange::Lanes(value, start, count)), CellValue::Lane(next, lane)) => {
                     let follows = Rc::ptr_eq(value, next) && *start + *count == *lane;
                     *count += u32::from(follows);
                     follows
                 }
-                (Some(Run::Public(value, count)), Data::Public(next)) => {
+                (Some(LaneRange::Public(value, count)), CellValue::Public(next)) => {
                     *count += u32::from(value == next);
                     value == next
                 }
@@ -142,11 +142,11 @@ impl Emitter {
             };
             if !grown {
                 runs.push(match cell {
-                    Data::Lane(value, lane) => Run::Lanes(value.clone(), *lane, 1),
-                    Data::Secret(value) => Run::Lanes(value.clone(), 0, 1),
-                    Data::Public(value) => Run::Public(*value, 1),
-                    Data::Opened(register) => {
-                        Run::Lanes(Rc::new(self.published(*register, width)), 0, 1)
+                    CellValue::Lane(value, lane) => LaneRange::Lanes(value.clone(), *lane, 1),
+                    CellValue::Secret(value) => LaneRange::Lanes(value.clone(), 0, 1),
+                    CellValue::Public(value) => LaneRange::Public(*value, 1),
+                    CellValue::Opened(register) => {
+                        LaneRange::Lanes(Rc::new(self.published(*register, width)), 0, 1)
                     }
                     _ => unreachable!("only integers are packed"),
                 });
@@ -155,9 +155,11 @@ impl Emitter {
         let mut parts: Vec<Rc<Value>> = runs
             .into_iter()
             .map(|run| match run {
-                Run::Lanes(value, 0, count) if count == value.lanes() => value,
-                Run::Lanes(value, start, count) => Rc::new(value.lane_slice(start, count)),
-                Run::Public(value, count) => Rc::new(self.constant_value(width, value).tile(count)),
+                LaneRange::Lanes(value, 0, count) if count == value.lanes() => value,
+                LaneRange::Lanes(value, start, count) => Rc::new(value.lane_slice(start, count)),
+                LaneRange::Public(value, count) => {
+                    Rc::new(self.constant_value(width, value).tile(count))
+                }
             })
             .collect();
         while parts.len() > 1 {
@@ -171,12 +173,12 @@ impl Emitter {
     }
 
     /// Cells as one value; what is not set is 0.
-    pub(crate) fn carried_value(&mut self, cells: &[Data], width: u16) -> Value {
-        let set = |data: &Data| match data {
-            data if data.is_secret() || matches!(data, Data::Public(_)) => data.clone(),
-            _ => Data::Public(0),
+    pub(crate) fn carried_value(&mut self, cells: &[CellValue], width: u16) -> Value {
+        let set = |data: &CellValue| match data {
+            data if data.is_secret() || matches!(data, CellValue::Public(_)) => data.clone(),
+            _ => CellValue::Public(0),
         };
-        let cells: Vec<Data> = cells.iter().map(set).collect();
+        let cells: Vec<CellValue> = cells.iter().map(set).collect();
         self.pack(&cells, width).with_sign(false)
     }
 }

@@ -18,7 +18,7 @@ use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::untyped::Value;
 use phineus_frontend::{BlockId, Tracer};
 
-use crate::data::{Data, mask};
+use crate::data::{CellValue, mask};
 use crate::emit::cache::{KnownZeros, LaneCache, OpenedIntegers};
 
 /// Where the program is recorded, and what is remembered of what was recorded.
@@ -57,10 +57,10 @@ impl Emitter {
     }
 
     /// The result of an operation as data: known values are public.
-    pub(crate) fn known(&self, value: Value) -> Data {
+    pub(crate) fn known(&self, value: Value) -> CellValue {
         match value.public() {
-            Some(lane) => Data::Public(low_bits(lane)),
-            None => Data::Secret(Rc::new(value)),
+            Some(lane) => CellValue::Public(low_bits(lane)),
+            None => CellValue::Secret(Rc::new(value)),
         }
     }
 
@@ -69,13 +69,13 @@ impl Emitter {
     }
 
     /// An integer as a value of `width` bits, its lanes cut out if they were not.
-    pub(crate) fn value(&mut self, data: &Data, width: u16) -> Rc<Value> {
+    pub(crate) fn value(&mut self, data: &CellValue, width: u16) -> Rc<Value> {
         match data {
-            Data::Public(value) => Rc::new(self.constant_value(width, *value)),
-            Data::Secret(value) => value.clone(),
-            Data::Lane(value, lane) => self.slice(value, *lane),
-            Data::Spread(values) => self.spread(width, values),
-            Data::Opened(register) => Rc::new(self.published(*register, width)),
+            CellValue::Public(value) => Rc::new(self.constant_value(width, *value)),
+            CellValue::Secret(value) => value.clone(),
+            CellValue::Lane(value, lane) => self.slice(value, *lane),
+            CellValue::Spread(values) => self.spread(width, values),
+            CellValue::Opened(register) => Rc::new(self.published(*register, width)),
             _ => unreachable!("only integers become values"),
         }
     }

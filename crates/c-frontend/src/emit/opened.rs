@@ -9,7 +9,7 @@ use phineus_bytecode::ElementType;
 use phineus_frontend::untyped::Value;
 use phineus_frontend::{Register, RegisterOp};
 
-use crate::data::{Data, fold, mask};
+use crate::data::{CellValue, fold, mask};
 use crate::emit::Emitter;
 use crate::ir::{Binary, Compare, Unary};
 
@@ -31,10 +31,10 @@ impl Emitter {
 
 impl Emitter {
     /// The register of an integer that all parties know when the program runs.
-    fn register_of(&mut self, data: &Data) -> Option<Register> {
+    fn register_of(&mut self, data: &CellValue) -> Option<Register> {
         match data {
-            Data::Opened(register) => Some(*register),
-            Data::Public(value) => {
+            CellValue::Opened(register) => Some(*register),
+            CellValue::Public(value) => {
                 let value = u64::try_from(*value).ok()?;
                 let tracer = &self.tracer;
                 let known = self.opened.constants.entry((tracer.block(), value));
@@ -45,9 +45,14 @@ impl Emitter {
     }
 
     /// As [`Emitter::register_of`], of all operands, if it is worth it.
-    fn registers<const N: usize>(&mut self, width: u16, data: [&Data; N]) -> Option<[Register; N]> {
-        let is_known = |data: &&Data| matches!(data, Data::Opened(_) | Data::Public(_));
-        let any_opened = data.iter().any(|data| matches!(data, Data::Opened(_)));
+    fn registers<const N: usize>(
+        &mut self,
+        width: u16,
+        data: [&CellValue; N],
+    ) -> Option<[Register; N]> {
+        let is_known =
+            |data: &&CellValue| matches!(data, CellValue::Opened(_) | CellValue::Public(_));
+        let any_opened = data.iter().any(|data| matches!(data, CellValue::Opened(_)));
         if width > WIDTH_MAX || !any_opened || self.is_dry_run || !data.iter().all(is_known) {
             return None;
         }
@@ -65,13 +70,13 @@ impl Emitter {
     }
 
     fn with_constant(&mut self, op: RegisterOp, a: Register, constant: u128) -> Register {
-        let constant = self.register_of(&Data::Public(constant)).expect("it has 64 bits");
+        let constant = self.register_of(&CellValue::Public(constant)).expect("it has 64 bits");
         self.compute(op, a, constant)
     }
 
     /// Cut to `width` bits.
-    fn cut(&mut self, register: Register, width: u16) -> Data {
-        Data::Opened(match width {
+    fn cut(&mut self, register: Register, width: u16) -> CellValue {
+        CellValue::Opened(match width {
             WIDTH_MAX => register,
             _ => self.with_constant(RegisterOp::And, register, mask(width)),
         })
@@ -82,18 +87,18 @@ impl Emitter {
         &mut self,
         op: Binary,
         width: u16,
-        a: &Data,
-        b: &Data,
-    ) -> Option<Data> {
-        if let (Binary::Shl, Data::Public(amount)) = (op, b) {
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Option<CellValue> {
+        if let (Binary::Shl, CellValue::Public(amount)) = (op, b) {
             let factor = 1u128.checked_shl(*amount as u32)?;
             return match *amount < u128::from(width.min(WIDTH_MAX)) {
-                true => self.opened_binary(Binary::Mul, width, a, &Data::Public(factor)),
+                true => self.opened_binary(Binary::Mul, width, a, &CellValue::Public(factor)),
                 false => None,
             };
         }
         if let Some(public) = decided(op, width, a, b) {
-            return Some(Data::Public(public));
+            return Some(CellValue::Public(public));
         }
         let compare = match op {
             Binary::UMin => Some(Compare::Ult),
@@ -105,8 +110,8 @@ impl Emitter {
         if let Some(compare) = compare {
             let first = self.opened_compare(compare, width, a, b)?;
             let found = self.opened_select(&first, a, b, width)?;
-            if let (Compare::Slt | Compare::Ult, Data::Opened(least)) = (compare, &found)
-                && let (Data::Public(most), _) | (_, Data::Public(most)) = (a, b)
+            if let (Compare::Slt | Compare::Ult, CellValue::Opened(least)) = (compare, &found)
+                && let (CellValue::Public(most), _) | (_, CellValue::Public(most)) = (a, b)
             {
                 self.opened.most.insert(*least, (compare, *most));
             }
@@ -124,18 +129,20 @@ impl Emitter {
         let [a, b] = self.registers(width, [a, b])?;
         let result = self.compute(done, a, b);
         Some(match op {
-            Binary::And | Binary::Or | Binary::Xor => Data::Opened(result),
+            Binary::And | Binary::Or | Binary::Xor => CellValue::Opened(result),
             _ => self.cut(result, width),
         })
     }
 
     /// Whether `public < opened` or the like can hold at all: `i < n && i < N` is `i < least(n, N)`
     /// when we see it.
-    fn is_beyond(&self, op: Compare, width: u16, a: &Data, b: &Data) -> bool {
+    fn is_beyond(&self, op: Compare, width: u16, a: &CellValue, b: &CellValue) -> bool {
         let (op, at, register) = match (op, a, b) {
-            (Compare::Slt | Compare::Ult, Data::Public(at), Data::Opened(r)) => (op, at, r),
-            (Compare::Sgt, Data::Opened(r), Data::Public(at)) => (Compare::Slt, at, r),
-            (Compare::Ugt, Data::Opened(r), Data::Public(at)) => (Compare::Ult, at, r),
+            (Compare::Slt | Compare::Ult, CellValue::Public(at), CellValue::Opened(r)) => {
+                (op, at, r)
+            }
+            (Compare::Sgt, CellValue::Opened(r), CellValue::Public(at)) => (Compare::Slt, at, r),
+            (Compare::Ugt, CellValue::Opened(r), CellValue::Public(at)) => (Compare::Ult, at, r),
             _ => return false,
         };
         self.opened
@@ -145,10 +152,12 @@ impl Emitter {
     }
 
     /// Whether a comparison ends with a public one, whatever is opened.
-    pub(crate) fn has_most(&self, a: &Data, b: &Data) -> bool {
+    pub(crate) fn has_most(&self, a: &CellValue, b: &CellValue) -> bool {
         match (a, b) {
-            (Data::Opened(register), Data::Public(_))
-            | (Data::Public(_), Data::Opened(register)) => self.opened.most.contains_key(register),
+            (CellValue::Opened(register), CellValue::Public(_))
+            | (CellValue::Public(_), CellValue::Opened(register)) => {
+                self.opened.most.contains_key(register)
+            }
             _ => false,
         }
     }
@@ -158,11 +167,11 @@ impl Emitter {
         &mut self,
         op: Compare,
         width: u16,
-        a: &Data,
-        b: &Data,
-    ) -> Option<Data> {
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Option<CellValue> {
         if self.is_beyond(op, width, a, b) {
-            return Some(Data::bit(false));
+            return Some(CellValue::bit(false));
         }
         let [mut a, mut b] = self.registers(width, [a, b])?;
         if matches!(op, Compare::Slt | Compare::Sle | Compare::Sgt | Compare::Sge) {
@@ -171,7 +180,7 @@ impl Emitter {
             a = self.with_constant(RegisterOp::Xor, a, sign);
             b = self.with_constant(RegisterOp::Xor, b, sign);
         }
-        Some(Data::Opened(match op {
+        Some(CellValue::Opened(match op {
             Compare::Eq => self.compute(RegisterOp::Eq, a, b),
             Compare::Ne => self.compute(RegisterOp::Ne, a, b),
             Compare::Ult | Compare::Slt => self.compute(RegisterOp::Lt, a, b),
@@ -182,11 +191,17 @@ impl Emitter {
     }
 
     /// Another width of what is opened.
-    pub(crate) fn opened_unary(&mut self, op: Unary, from: u16, to: u16, a: &Data) -> Option<Data> {
+    pub(crate) fn opened_unary(
+        &mut self,
+        op: Unary,
+        from: u16,
+        to: u16,
+        a: &CellValue,
+    ) -> Option<CellValue> {
         let [register] = self.registers(from.max(to), [a])?;
         match op {
             Unary::Truncate => Some(self.cut(register, to)),
-            Unary::ZeroExtend => Some(Data::Opened(register)),
+            Unary::ZeroExtend => Some(CellValue::Opened(register)),
             Unary::SignExtend => {
                 let sign = 1 << (from - 1);
                 let moved = self.with_constant(RegisterOp::Xor, register, sign);
@@ -200,19 +215,19 @@ impl Emitter {
     /// A choice among what is opened: `b + c (a - b)`.
     pub(crate) fn opened_select(
         &mut self,
-        condition: &Data,
-        a: &Data,
-        b: &Data,
+        condition: &CellValue,
+        a: &CellValue,
+        b: &CellValue,
         width: u16,
-    ) -> Option<Data> {
-        if !matches!(condition, Data::Opened(_)) {
+    ) -> Option<CellValue> {
+        if !matches!(condition, CellValue::Opened(_)) {
             return None;
         }
         let [condition, a, b] = self.registers(width, [condition, a, b])?;
         let difference = self.compute(RegisterOp::Sub, a, b);
         let chosen = self.compute(RegisterOp::Mul, condition, difference);
         let result = self.compute(RegisterOp::Add, b, chosen);
-        Some(Data::Opened(result))
+        Some(CellValue::Opened(result))
     }
 
     /// The register as an operand of `width` bits.
@@ -226,9 +241,10 @@ impl Emitter {
 }
 
 /// The result that a public operand decides alone, whatever is opened: `i >= N || i >= n` where `i` is `N`.
-fn decided(op: Binary, width: u16, a: &Data, b: &Data) -> Option<u128> {
+fn decided(op: Binary, width: u16, a: &CellValue, b: &CellValue) -> Option<u128> {
     let known = match (a, b) {
-        (Data::Public(known), Data::Opened(_)) | (Data::Opened(_), Data::Public(known)) => *known,
+        (CellValue::Public(known), CellValue::Opened(_))
+        | (CellValue::Opened(_), CellValue::Public(known)) => *known,
         _ => return None,
     };
     match op {

@@ -5,14 +5,20 @@ use std::rc::Rc;
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::untyped::Value;
 
-use crate::data::{Data, mask};
+use crate::data::{CellValue, mask};
 use crate::emit::Emitter;
-use crate::emit::cache::Zeros;
+use crate::emit::cache::KnownZeroBits;
 use crate::ir::{Binary, Compare};
 
 impl Emitter {
     /// Records an operation on secrets, in the cheapest form that is known of it.
-    pub(crate) fn record_integers(&mut self, op: Binary, width: u16, a: &Data, b: &Data) -> Data {
+    pub(crate) fn record_integers(
+        &mut self,
+        op: Binary,
+        width: u16,
+        a: &CellValue,
+        b: &CellValue,
+    ) -> CellValue {
         if matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
             && let Some(shifted) = self.shifted(op, width, a, b)
         {
@@ -32,10 +38,12 @@ impl Emitter {
         let result = self.known(record_binary(op, &x, &y));
         let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
         let zeros = match op {
-            Binary::And => Zeros { low: of_a.low.max(of_b.low), high: of_a.high.max(of_b.high) },
-            Binary::URem => Zeros { low: 0, high: of_a.high.max(of_b.high) },
-            Binary::UDiv => Zeros { low: 0, high: of_a.high },
-            _ => Zeros::default(),
+            Binary::And => {
+                KnownZeroBits { low: of_a.low.max(of_b.low), high: of_a.high.max(of_b.high) }
+            }
+            Binary::URem => KnownZeroBits { low: 0, high: of_a.high.max(of_b.high) },
+            Binary::UDiv => KnownZeroBits { low: 0, high: of_a.high },
+            _ => KnownZeroBits::default(),
         };
         self.with_zeros(result, zeros)
     }
@@ -43,18 +51,18 @@ impl Emitter {
     /// Records a choice; where one side is 0, it is an AND with the condition.
     pub(crate) fn record_select(
         &mut self,
-        condition: &Data,
-        a: &Data,
-        b: &Data,
+        condition: &CellValue,
+        a: &CellValue,
+        b: &CellValue,
         width: u16,
-    ) -> Data {
+    ) -> CellValue {
         let condition = self.value(condition, 1);
         let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
-        let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
+        let zeros = KnownZeroBits { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
         let chosen = match (a, b) {
-            (Data::Public(_), Data::Public(_)) => None,
-            (a, Data::Public(0)) => Some((condition.clone(), self.value(a, width))),
-            (Data::Public(0), b) => Some((Rc::new(condition.not()), self.value(b, width))),
+            (CellValue::Public(_), CellValue::Public(_)) => None,
+            (a, CellValue::Public(0)) => Some((condition.clone(), self.value(a, width))),
+            (CellValue::Public(0), b) => Some((Rc::new(condition.not()), self.value(b, width))),
             _ => None,
         };
         let chosen = match chosen {

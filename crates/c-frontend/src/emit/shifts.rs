@@ -2,9 +2,9 @@
 
 use phineus_frontend::untyped::Value;
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::emit::Emitter;
-use crate::emit::cache::Zeros;
+use crate::emit::cache::KnownZeroBits;
 use crate::emit::record::shift;
 use crate::ir::Binary;
 
@@ -13,30 +13,44 @@ const SHIFTS_MAX: usize = 256;
 
 impl Emitter {
     /// A shift by what is public.
-    pub(crate) fn shifted(&mut self, op: Binary, width: u16, a: &Data, b: &Data) -> Option<Data> {
+    pub(crate) fn shifted(
+        &mut self,
+        op: Binary,
+        width: u16,
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Option<CellValue> {
         let amount = match b {
-            Data::Public(amount) => *amount,
-            Data::Spread(amounts) => return self.shift_lanes(op, width, a, amounts),
+            CellValue::Public(amount) => *amount,
+            CellValue::Spread(amounts) => return self.shift_lanes(op, width, a, amounts),
             _ => return None,
         };
         let value = self.value(a, width);
         let before = self.zeros(a, width);
         let by = amount.min(u128::from(width)) as u16;
         let zeros = match op {
-            Binary::Shl => {
-                Zeros { low: (before.low + by).min(width), high: before.high.saturating_sub(by) }
-            }
-            Binary::LShr => {
-                Zeros { low: before.low.saturating_sub(by), high: (before.high + by).min(width) }
-            }
-            _ => Zeros::default(),
+            Binary::Shl => KnownZeroBits {
+                low: (before.low + by).min(width),
+                high: before.high.saturating_sub(by),
+            },
+            Binary::LShr => KnownZeroBits {
+                low: before.low.saturating_sub(by),
+                high: (before.high + by).min(width),
+            },
+            _ => KnownZeroBits::default(),
         };
         let shifted = self.known(shift(op, &value, amount as u64));
         Some(self.with_zeros(shifted, zeros))
     }
 
     /// A shift by public amounts that differ between lanes, part by part.
-    fn shift_lanes(&mut self, op: Binary, width: u16, a: &Data, amounts: &[u128]) -> Option<Data> {
+    fn shift_lanes(
+        &mut self,
+        op: Binary,
+        width: u16,
+        a: &CellValue,
+        amounts: &[u128],
+    ) -> Option<CellValue> {
         let starts: Vec<usize> =
             (0..amounts.len()).filter(|at| *at == 0 || amounts[at - 1] != amounts[*at]).collect();
         if starts.len() > SHIFTS_MAX {

@@ -6,33 +6,33 @@
 
 use std::rc::Rc;
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::emit::Emitter;
-use crate::emit::cache::Zeros;
+use crate::emit::cache::KnownZeroBits;
 
 /// Values of which this is remembered.
 const KEPT: usize = 1 << 12;
 
 impl Emitter {
-    pub(crate) fn zeros(&self, data: &Data, width: u16) -> Zeros {
+    pub(crate) fn zeros(&self, data: &CellValue, width: u16) -> KnownZeroBits {
         match data {
-            Data::Public(value) => Zeros {
+            CellValue::Public(value) => KnownZeroBits {
                 low: (value.trailing_zeros() as u16).min(width),
                 high: width - (128 - value.leading_zeros() as u16).min(width),
             },
-            Data::Secret(value) | Data::Lane(value, _) => {
+            CellValue::Secret(value) | CellValue::Lane(value, _) => {
                 match self.known_zeros.get(&Rc::as_ptr(value)) {
                     Some((_, zeros)) => *zeros,
-                    None => Zeros::default(),
+                    None => KnownZeroBits::default(),
                 }
             }
-            _ => Zeros::default(),
+            _ => KnownZeroBits::default(),
         }
     }
 
     /// Remembers it of a result, which it returns.
-    pub(crate) fn with_zeros(&mut self, data: Data, zeros: Zeros) -> Data {
-        if let Data::Secret(value) = &data
+    pub(crate) fn with_zeros(&mut self, data: CellValue, zeros: KnownZeroBits) -> CellValue {
+        if let CellValue::Secret(value) = &data
             && (zeros.low > 0 || zeros.high > 0)
         {
             if self.known_zeros.len() >= KEPT {
@@ -44,10 +44,15 @@ impl Emitter {
     }
 
     /// The sum of two integers of which one is 0 where the other is not.
-    pub(crate) fn side_by_side(&mut self, width: u16, a: &Data, b: &Data) -> Option<Data> {
+    pub(crate) fn side_by_side(
+        &mut self,
+        width: u16,
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Option<CellValue> {
         let (of_a, of_b) = (self.zeros(a, width), self.zeros(b, width));
         // What is 0 in all bits is so at both ends, and says nothing of the other.
-        let zeros = Zeros { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
+        let zeros = KnownZeroBits { low: of_a.low.min(of_b.low), high: of_a.high.min(of_b.high) };
         let (low, high, at) = if width - of_a.high <= of_b.low {
             (a, b, of_b.low)
         } else if width - of_b.high <= of_a.low {

@@ -11,23 +11,23 @@
 //! iteration, not two for each one before. A place that is not readable is never meant by a correct
 //! program.
 
-use crate::data::{Choices, Data, has_place, is_address, moved};
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, Choices, has_place, is_address, moved};
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
 
 /// The remedy where a function is not known.
 pub(crate) const CALL_BY_NAME: &str =
     "call each by its name in a branch: `if (c) f(x); else g(x);`, or `switch`";
 
-impl Evaluator {
+impl OperationEvaluator {
     /// Selects among the results of `what` for each place, by a tree of choices.
     pub(super) fn of_each(
         &mut self,
         choices: &Choices,
         width: u16,
-        mut what: impl FnMut(&mut Self, &Data) -> Result<Data, Stop>,
-    ) -> Result<Data, Stop> {
+        mut what: impl FnMut(&mut Self, &CellValue) -> Result<CellValue, ExecutionStop>,
+    ) -> Result<CellValue, ExecutionStop> {
         let mut all = Vec::with_capacity(choices.len());
         for (bit, place) in choices.iter() {
             all.push((bit.clone(), what(self, place)?));
@@ -36,7 +36,11 @@ impl Evaluator {
     }
 
     /// The one whose bit is set, by a tree of choices.
-    pub(crate) fn choose(&mut self, mut all: Vec<(Data, Data)>, width: u16) -> Result<Data, Stop> {
+    pub(crate) fn choose(
+        &mut self,
+        mut all: Vec<(CellValue, CellValue)>,
+        width: u16,
+    ) -> Result<CellValue, ExecutionStop> {
         while all.len() > 1 {
             let mut half = Vec::with_capacity(all.len().div_ceil(2));
             let is_last = all.len() == 2;
@@ -45,7 +49,7 @@ impl Evaluator {
                     [(bit, a), (other, b)] => {
                         let chosen = self.select(bit, a, b, width)?;
                         let either = match is_last {
-                            true => Data::bit(true),
+                            true => CellValue::bit(true),
                             false => self.binary(Binary::Xor, 1, bit, other)?,
                         };
                         (either, chosen)
@@ -59,46 +63,46 @@ impl Evaluator {
     }
 }
 
-impl Evaluator {
+impl OperationEvaluator {
     /// The address with something done to each place.
     pub(crate) fn each_place(
         &mut self,
         choices: &Choices,
-        mut with: impl FnMut(&mut Self, Data) -> Result<Data, Stop>,
-    ) -> Result<Data, Stop> {
+        mut with: impl FnMut(&mut Self, CellValue) -> Result<CellValue, ExecutionStop>,
+    ) -> Result<CellValue, ExecutionStop> {
         let mut all = Vec::with_capacity(choices.len());
         for (bit, place) in choices.iter() {
             let place = match place {
-                Data::Public(_) => place.clone(),
+                CellValue::Public(_) => place.clone(),
                 place => with(self, place.clone())?,
             };
             all.push((bit.clone(), place));
         }
-        Ok(Data::Chosen(all.into()))
+        Ok(CellValue::Chosen(all.into()))
     }
 
     /// A comparison of which one side is a chosen address.
     pub(crate) fn compare_chosen(
         &mut self,
         op: Compare,
-        a: &Data,
-        b: &Data,
-    ) -> Option<Result<Data, Stop>> {
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Option<Result<CellValue, ExecutionStop>> {
         Some(match (a, b) {
-            (Data::Chosen(choices), b) => {
+            (CellValue::Chosen(choices), b) => {
                 self.of_each(choices, 1, |evaluator, place| evaluator.compare(op, 64, place, b))
             }
-            (a, Data::Chosen(choices)) => {
+            (a, CellValue::Chosen(choices)) => {
                 self.of_each(choices, 1, |evaluator, place| evaluator.compare(op, 64, a, place))
             }
-            (Data::Indexed(_), _) | (_, Data::Indexed(_)) => match self.numbers(a, b) {
+            (CellValue::Indexed(_), _) | (_, CellValue::Indexed(_)) => match self.numbers(a, b) {
                 Ok(Some((x, y))) => self.compare(op, 64, &x, &y),
                 // Places in different objects, or no place.
                 Ok(None) if has_place(a) && has_place(b) && op == Compare::Eq => {
-                    Ok(Data::bit(false))
+                    Ok(CellValue::bit(false))
                 }
                 Ok(None) if has_place(a) && has_place(b) && op == Compare::Ne => {
-                    Ok(Data::bit(true))
+                    Ok(CellValue::bit(true))
                 }
                 Ok(None) => return None,
                 Err(stop) => Err(stop),
@@ -108,7 +112,11 @@ impl Evaluator {
     }
 
     /// Where two addresses are, if that is in the same object.
-    fn numbers(&mut self, a: &Data, b: &Data) -> Result<Option<(Data, Data)>, Stop> {
+    fn numbers(
+        &mut self,
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Result<Option<(CellValue, CellValue)>, ExecutionStop> {
         Ok(match (self.number(a)?, self.number(b)?) {
             (Some((object, x)), Some((other, y))) if object == other => Some((x, y)),
             _ => None,
@@ -116,23 +124,26 @@ impl Evaluator {
     }
 
     /// The object of an address, and where in it that is, as an integer of 64 bits.
-    pub(crate) fn number(&mut self, place: &Data) -> Result<Option<(u32, Data)>, Stop> {
+    pub(crate) fn number(
+        &mut self,
+        place: &CellValue,
+    ) -> Result<Option<(u32, CellValue)>, ExecutionStop> {
         let indexed = match place {
-            Data::Pointer(object, at) => {
-                return Ok(Some((*object, Data::Public(*at as u64 as u128))));
+            CellValue::Pointer(object, at) => {
+                return Ok(Some((*object, CellValue::Public(*at as u64 as u128))));
             }
-            Data::Places(object, places) => {
+            CellValue::Places(object, places) => {
                 let numbers = places.iter().map(|at| *at as u64 as u128).collect();
-                return Ok(Some((*object, Data::Spread(numbers))));
+                return Ok(Some((*object, CellValue::Spread(numbers))));
             }
-            Data::Indexed(indexed) => indexed.clone(),
+            CellValue::Indexed(indexed) => indexed.clone(),
             _ => return Ok(None),
         };
-        let mut all = Data::Public(indexed.offset as u64 as u128);
+        let mut all = CellValue::Public(indexed.offset as u64 as u128);
         for term in &indexed.terms {
             let resized = if term.width > 64 { Unary::Truncate } else { Unary::SignExtend };
             let wide = self.unary(resized, term.width, 64, &term.index)?;
-            let stride = Data::Public(term.stride as u64 as u128);
+            let stride = CellValue::Public(term.stride as u64 as u128);
             let bytes = self.binary(Binary::Mul, 64, &wide, &stride)?;
             all = self.binary(Binary::Add, 64, &all, &bytes)?;
         }
@@ -144,20 +155,20 @@ impl Evaluator {
         &mut self,
         op: Binary,
         width: u16,
-        a: &Data,
-        b: &Data,
-    ) -> Option<Result<Data, Stop>> {
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Option<Result<CellValue, ExecutionStop>> {
         Some(match (op, a, b) {
-            (Binary::Add, Data::Chosen(choices), Data::Public(steps)) => {
+            (Binary::Add, CellValue::Chosen(choices), CellValue::Public(steps)) => {
                 let steps = *steps as i64;
                 self.each_place(choices, |_, place| Ok(moved(place, steps)))
             }
-            (Binary::Sub, Data::Chosen(choices), b) if is_address(b) => {
+            (Binary::Sub, CellValue::Chosen(choices), b) if is_address(b) => {
                 self.of_each(choices, width, |evaluator, place| {
                     evaluator.binary(op, width, place, b)
                 })
             }
-            (Binary::Sub, a, Data::Chosen(choices)) if is_address(a) => {
+            (Binary::Sub, a, CellValue::Chosen(choices)) if is_address(a) => {
                 self.of_each(choices, width, |evaluator, place| {
                     evaluator.binary(op, width, a, place)
                 })
@@ -175,15 +186,18 @@ impl Evaluator {
     }
 
     /// Refuses what differs between paths and cannot be carried as an address's number.
-    pub(crate) fn address_differs(&mut self, paths: &[Data]) -> Result<Data, Stop> {
-        let has = |is: fn(&Data) -> bool| paths.iter().any(is);
-        if has(|data| matches!(data, Data::Function(_))) {
+    pub(crate) fn address_differs(
+        &mut self,
+        paths: &[CellValue],
+    ) -> Result<CellValue, ExecutionStop> {
+        let has = |is: fn(&CellValue) -> bool| paths.iter().any(is);
+        if has(|data| matches!(data, CellValue::Function(_))) {
             return self.error(
                 "which function this is depends on what is opened when the program runs",
                 CALL_BY_NAME,
             );
         }
-        if has(Data::is_secret) {
+        if has(CellValue::is_secret) {
             return self.error(
                 "what is opened when the program runs decides whether this is an address",
                 "keep addresses and integers in variables or fields of their own",

@@ -1,11 +1,11 @@
 //! Integer operations: public ones are done, secret ones recorded.
 
-use crate::data::{Data, fold, is_address, mask};
-use crate::emit::cache::Zeros;
+use crate::data::{CellValue, fold, is_address, mask};
+use crate::emit::cache::KnownZeroBits;
 use crate::emit::casts::cast;
 use crate::emit::record::{compared, reversed};
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
 
 const DIVIDES: &str = "this divides by zero: the divisor is public, and it is 0 here";
@@ -14,24 +14,24 @@ const NOT_ZERO: &str = "test it before with an `if`, or see which size or index 
 
 const UNSET: &str = "set it before it is used";
 
-impl Evaluator {
+impl OperationEvaluator {
     /// The width of a secret; 64 of anything else.
-    pub(crate) fn width_of(&self, data: &Data) -> u16 {
+    pub(crate) fn width_of(&self, data: &CellValue) -> u16 {
         match data {
-            Data::Secret(value) | Data::Lane(value, _) => value.width(),
+            CellValue::Secret(value) | CellValue::Lane(value, _) => value.width(),
             _ => 64,
         }
     }
 
     /// Reports what stands where an integer is needed; `None` if it is one.
-    pub(crate) fn unfit(&mut self, data: &Data) -> Option<Result<Data, Stop>> {
+    pub(crate) fn unfit(&mut self, data: &CellValue) -> Option<Result<CellValue, ExecutionStop>> {
         Some(match data {
-            Data::Poison => Ok(Data::Poison),
-            Data::Undefined => self.error("this uses a value that is not set", UNSET),
+            CellValue::Poison => Ok(CellValue::Poison),
+            CellValue::Undefined => self.error("this uses a value that is not set", UNSET),
             data if is_address(data) => {
                 self.error("this computes with an address", "use indices instead of addresses")
             }
-            Data::Function(_) => self.error("this computes with a function", "use integers"),
+            CellValue::Function(_) => self.error("this computes with a function", "use integers"),
             _ => return None,
         })
     }
@@ -40,26 +40,27 @@ impl Evaluator {
         &mut self,
         op: Binary,
         width: u16,
-        a: &Data,
-        b: &Data,
-    ) -> Result<Data, Stop> {
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Result<CellValue, ExecutionStop> {
         match (a, b) {
-            (Data::Public(x), Data::Public(y)) => {
+            (CellValue::Public(x), CellValue::Public(y)) => {
                 return match fold::binary(op, width, *x, *y) {
-                    Some(result) => Ok(Data::Public(result)),
+                    Some(result) => Ok(CellValue::Public(result)),
                     None => self.error(DIVIDES, NOT_ZERO),
                 };
             }
-            (Data::Pointer(p, x), Data::Pointer(q, y)) if op == Binary::Sub && p == q => {
-                return Ok(Data::Public((x - y) as u64 as u128 & mask(width)));
+            (CellValue::Pointer(p, x), CellValue::Pointer(q, y)) if op == Binary::Sub && p == q => {
+                return Ok(CellValue::Public((x - y) as u64 as u128 & mask(width)));
             }
-            (Data::Pointer(p, x), Data::Public(y)) if op == Binary::Add => {
-                return Ok(Data::Pointer(*p, x.wrapping_add(*y as i64)));
+            (CellValue::Pointer(p, x), CellValue::Public(y)) if op == Binary::Add => {
+                return Ok(CellValue::Pointer(*p, x.wrapping_add(*y as i64)));
             }
             _ => {}
         }
-        let mut each =
-            |evaluator: &mut Self, parts: &[&Data]| evaluator.binary(op, width, parts[0], parts[1]);
+        let mut each = |evaluator: &mut Self, parts: &[&CellValue]| {
+            evaluator.binary(op, width, parts[0], parts[1])
+        };
         if let Some(results) = self.elements(&[a, b], &mut each) {
             return results;
         }
@@ -91,26 +92,27 @@ impl Evaluator {
         &mut self,
         op: Compare,
         width: u16,
-        a: &Data,
-        b: &Data,
-    ) -> Result<Data, Stop> {
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Result<CellValue, ExecutionStop> {
         match (a, b) {
-            (Data::Public(x), Data::Public(y)) => {
-                return Ok(Data::bit(fold::compare(op, width, *x, *y)));
+            (CellValue::Public(x), CellValue::Public(y)) => {
+                return Ok(CellValue::bit(fold::compare(op, width, *x, *y)));
             }
-            (Data::Pointer(p, x), Data::Pointer(q, y)) => {
+            (CellValue::Pointer(p, x), CellValue::Pointer(q, y)) => {
                 let (x, y) = if p == q { (*x, *y) } else { (0, 1) };
                 if p == q || matches!(op, Compare::Eq | Compare::Ne) {
                     let (x, y) = (fold::place(x), fold::place(y));
-                    return Ok(Data::bit(fold::compare(op, 64, x, y)));
+                    return Ok(CellValue::bit(fold::compare(op, 64, x, y)));
                 }
             }
-            (Data::Pointer(..), Data::Public(0)) | (Data::Public(0), Data::Pointer(..)) => {
-                return Ok(Data::bit(op == Compare::Ne));
+            (CellValue::Pointer(..), CellValue::Public(0))
+            | (CellValue::Public(0), CellValue::Pointer(..)) => {
+                return Ok(CellValue::bit(op == Compare::Ne));
             }
             _ => {}
         }
-        let mut each = |evaluator: &mut Self, parts: &[&Data]| {
+        let mut each = |evaluator: &mut Self, parts: &[&CellValue]| {
             evaluator.compare(op, width, parts[0], parts[1])
         };
         if let Some(results) = self.elements(&[a, b], &mut each) {
@@ -136,15 +138,21 @@ impl Evaluator {
         Ok(self.emit.known(compared(op, &x, &y)))
     }
 
-    pub(crate) fn unary(&mut self, op: Unary, from: u16, to: u16, a: &Data) -> Result<Data, Stop> {
-        if let Data::Public(value) = a {
-            return Ok(Data::Public(fold::unary(op, from, to, *value)));
+    pub(crate) fn unary(
+        &mut self,
+        op: Unary,
+        from: u16,
+        to: u16,
+        a: &CellValue,
+    ) -> Result<CellValue, ExecutionStop> {
+        if let CellValue::Public(value) = a {
+            return Ok(CellValue::Public(fold::unary(op, from, to, *value)));
         }
-        if let Data::Undefined = a {
-            return Ok(Data::Undefined);
+        if let CellValue::Undefined = a {
+            return Ok(CellValue::Undefined);
         }
         let mut each =
-            |evaluator: &mut Self, parts: &[&Data]| evaluator.unary(op, from, to, parts[0]);
+            |evaluator: &mut Self, parts: &[&CellValue]| evaluator.unary(op, from, to, parts[0]);
         if let Some(results) = self.elements(&[a], &mut each) {
             return results;
         }
@@ -169,14 +177,15 @@ impl Evaluator {
         }
         let before = self.emit.zeros(a, from);
         let zeros = match op {
-            Unary::ZeroExtend => Zeros { low: before.low, high: before.high + to - from },
-            Unary::Truncate => {
-                Zeros { low: before.low.min(to), high: before.high.saturating_sub(from - to) }
-            }
+            Unary::ZeroExtend => KnownZeroBits { low: before.low, high: before.high + to - from },
+            Unary::Truncate => KnownZeroBits {
+                low: before.low.min(to),
+                high: before.high.saturating_sub(from - to),
+            },
             Unary::SignExtend if before.high > 0 => {
-                Zeros { low: before.low, high: before.high + to - from }
+                KnownZeroBits { low: before.low, high: before.high + to - from }
             }
-            _ => Zeros::default(),
+            _ => KnownZeroBits::default(),
         };
         if let Some(result) = self.emit.cast_once(op, to, a) {
             return Ok(self.emit.with_zeros(result, zeros));
@@ -199,10 +208,10 @@ impl Evaluator {
     }
 }
 
-fn is_zero_somewhere(data: &Data) -> bool {
+fn is_zero_somewhere(data: &CellValue) -> bool {
     match data {
-        Data::Public(value) => *value == 0,
-        Data::Spread(values) => values.contains(&0),
+        CellValue::Public(value) => *value == 0,
+        CellValue::Spread(values) => values.contains(&0),
         _ => false,
     }
 }

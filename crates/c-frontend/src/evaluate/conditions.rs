@@ -7,26 +7,26 @@
 //!
 //! Cost: a comparison for each secret part, as in the program's own words.
 
-use crate::data::{Data, is_address};
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, is_address};
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
 use crate::ir::compare::swapped;
 use crate::ir::module::Function;
-use crate::ir::{Binary, Compare, Kind, Operand, Terminator, Unary};
+use crate::ir::{Binary, Compare, IrOperand, OperationKind, Terminator, Unary};
 
-impl Evaluator {
+impl OperationEvaluator {
     /// The comparison of what is public with such a bound, if it is one.
     pub(crate) fn compare_bound(
         &mut self,
         frame: &Frame<'_>,
         op: Compare,
         width: u16,
-        [a, b]: [Operand; 2],
-    ) -> Result<Option<Data>, Stop> {
+        [a, b]: [IrOperand; 2],
+    ) -> Result<Option<CellValue>, ExecutionStop> {
         for (op, side, bound) in [(op, a, b), (swapped(op), b, a)] {
             let side = frame.get(side);
-            if matches!(side, Data::Public(_)) && has_public_part(frame, op, bound) {
+            if matches!(side, CellValue::Public(_)) && has_public_part(frame, op, bound) {
                 return self.compare_parts(frame, op, width, &side, bound).map(Some);
             }
         }
@@ -38,9 +38,9 @@ impl Evaluator {
         frame: &Frame<'_>,
         op: Compare,
         width: u16,
-        side: &Data,
-        bound: Operand,
-    ) -> Result<Data, Stop> {
+        side: &CellValue,
+        bound: IrOperand,
+    ) -> Result<CellValue, ExecutionStop> {
         let Some((both, [a, b])) = apart(frame, op, bound) else {
             return self.compare(op, width, side, &frame.get(bound));
         };
@@ -49,8 +49,8 @@ impl Evaluator {
         // What decides alone does so whatever the other one is, also one that is opened.
         let decides = u128::from(both == Binary::Or);
         match (&a, &b) {
-            (Data::Public(bit), other) | (other, Data::Public(bit)) => {
-                Ok(if *bit == decides { Data::Public(decides) } else { other.clone() })
+            (CellValue::Public(bit), other) | (other, CellValue::Public(bit)) => {
+                Ok(if *bit == decides { CellValue::Public(decides) } else { other.clone() })
             }
             _ => self.binary(both, 1, &a, &b),
         }
@@ -60,21 +60,21 @@ impl Evaluator {
     /// in it, and changes in the loop, ends the loop some time.
     pub(crate) fn is_partly_public(&self, frame: &Frame<'_>, block: u32, inner: u32) -> bool {
         let inside = &frame.function.shape.loops[inner as usize].contains;
-        let changes = |operand: &Operand| match operand {
-            Operand::Register(register) => defined_in(frame.function, *register, inside),
-            Operand::Constant(_) => false,
+        let changes = |operand: &IrOperand| match operand {
+            IrOperand::Register(register) => defined_in(frame.function, *register, inside),
+            IrOperand::Constant(_) => false,
         };
-        let is_public = |operand| matches!(frame.get(operand), Data::Public(_));
+        let is_public = |operand| matches!(frame.get(operand), CellValue::Public(_));
         // Whether the loop is left when a bit is another one: in `first || secret` it stays.
         let leaves = |bit| match (frame.get(bit), &frame.function.blocks[block as usize].terminator)
         {
-            (Data::Public(bit), Terminator::Branch(_, yes, no)) => {
+            (CellValue::Public(bit), Terminator::Branch(_, yes, no)) => {
                 !inside[if bit == 0 { *yes } else { *no } as usize]
             }
             _ => false,
         };
         self.has_part(frame, block, |whole, kind| match kind {
-            Some(&Kind::Compare(op, _, [a, b])) => {
+            Some(&OperationKind::Compare(op, _, [a, b])) => {
                 let is_known = is_public(whole)
                     || self.emit.has_most(&frame.get(a), &frame.get(b))
                     || has_public_part(frame, op, b)
@@ -83,7 +83,7 @@ impl Evaluator {
             }
             // Of few iterations LLVM makes a bit of the index, or carries whether there is another
             // one.
-            Some(Kind::Unary(Unary::Truncate, _, 1, of)) => changes(of) && leaves(whole),
+            Some(OperationKind::Unary(Unary::Truncate, _, 1, of)) => changes(of) && leaves(whole),
             Some(_) => false,
             None => changes(&whole) && leaves(whole),
         })
@@ -92,7 +92,7 @@ impl Evaluator {
     /// Whether a branch is by whether an address is another one, such as null.
     pub(crate) fn follows_addresses(&self, frame: &Frame<'_>, block: u32) -> bool {
         self.has_part(frame, block, |_, kind| match kind {
-            Some(Kind::Compare(Compare::Eq | Compare::Ne, _, sides)) => {
+            Some(OperationKind::Compare(Compare::Eq | Compare::Ne, _, sides)) => {
                 sides.iter().any(|side| is_address(&frame.get(*side)))
             }
             _ => false,
@@ -105,7 +105,7 @@ impl Evaluator {
         &self,
         frame: &Frame<'_>,
         block: u32,
-        is_it: impl Fn(Operand, Option<&Kind>) -> bool,
+        is_it: impl Fn(IrOperand, Option<&OperationKind>) -> bool,
     ) -> bool {
         let code = &frame.function.blocks[block as usize].instructions;
         let Some(condition) = frame.function.blocks[block as usize].terminator.operand() else {
@@ -113,18 +113,20 @@ impl Evaluator {
         };
         let mut open = vec![condition];
         while let Some(operand) = open.pop() {
-            let Operand::Register(register) = operand else { continue };
+            let IrOperand::Register(register) = operand else { continue };
             let found = code.iter().find(|i| i.result == register).map(|i| &i.kind);
             match found {
-                Some(Kind::Binary(Binary::And | Binary::Or, 1, sides)) => open.extend(sides),
+                Some(OperationKind::Binary(Binary::And | Binary::Or, 1, sides)) => {
+                    open.extend(sides)
+                }
                 // A `!`; of two conditions the secret one would decide all the same.
-                Some(Kind::Binary(Binary::Xor, 1, sides))
-                    if sides.iter().any(|side| matches!(side, Operand::Constant(_))) =>
+                Some(OperationKind::Binary(Binary::Xor, 1, sides))
+                    if sides.iter().any(|side| matches!(side, IrOperand::Constant(_))) =>
                 {
                     open.extend(sides);
                 }
-                Some(Kind::Freeze(side)) => open.push(*side),
-                Some(Kind::Select(1, all)) => open.extend(all),
+                Some(OperationKind::Freeze(side)) => open.push(*side),
+                Some(OperationKind::Select(1, all)) => open.extend(all),
                 kind if is_it(operand, kind) => return true,
                 _ => {}
             }
@@ -134,11 +136,11 @@ impl Evaluator {
 }
 
 /// The operation that joins comparisons with the parts of a secret bound to one with the bound.
-fn apart(frame: &Frame<'_>, op: Compare, bound: Operand) -> Option<(Binary, [Operand; 2])> {
-    let Operand::Register(register) = bound else { return None };
+fn apart(frame: &Frame<'_>, op: Compare, bound: IrOperand) -> Option<(Binary, [IrOperand; 2])> {
+    let IrOperand::Register(register) = bound else { return None };
     let bound = &frame.registers[register as usize];
     // Of what is opened the most is known (`emit/opened.rs`).
-    if !bound.is_secret() || matches!(bound, Data::Opened(_)) {
+    if !bound.is_secret() || matches!(bound, CellValue::Opened(_)) {
         return None;
     }
     let (which, sides) = frame.function.bounds.get(&register)?;
@@ -156,9 +158,9 @@ fn apart(frame: &Frame<'_>, op: Compare, bound: Operand) -> Option<(Binary, [Ope
 }
 
 /// Whether a part of a secret bound is public.
-pub(crate) fn has_public_part(frame: &Frame<'_>, op: Compare, bound: Operand) -> bool {
-    let is_public = |side: &Operand| {
-        matches!(frame.get(*side), Data::Public(_)) || has_public_part(frame, op, *side)
+pub(crate) fn has_public_part(frame: &Frame<'_>, op: Compare, bound: IrOperand) -> bool {
+    let is_public = |side: &IrOperand| {
+        matches!(frame.get(*side), CellValue::Public(_)) || has_public_part(frame, op, *side)
     };
     apart(frame, op, bound).is_some_and(|(_, sides)| sides.iter().any(is_public))
 }
@@ -168,7 +170,8 @@ fn defined_in(function: &Function, register: u32, blocks: &[bool]) -> bool {
     let inside = function.blocks.iter().zip(blocks).filter(|(_, inside)| **inside);
     let mut sets = inside.map(|(code, _)| {
         let phis = code.phis.iter().map(|phi| phi.result);
-        let computed = code.instructions.iter().filter(|i| !matches!(i.kind, Kind::Load(..)));
+        let computed =
+            code.instructions.iter().filter(|i| !matches!(i.kind, OperationKind::Load(..)));
         phis.chain(computed.map(|i| i.result)).any(|result| result == register)
     });
     sets.any(|sets| sets)

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use crate::data::Data;
-use crate::memory::Memory;
+use crate::data::CellValue;
+use crate::memory::ObjectStore;
 use crate::memory::cell::PairHasher;
 
 /// Written by every lane.
@@ -85,20 +85,22 @@ impl DryRun {
 
     /// Whether an address that lasts is stored: of an object that each iteration allocates for
     /// itself, while lanes share one.
-    pub(crate) fn keeps(&self, object: u32, data: &Data) -> bool {
+    pub(crate) fn keeps(&self, object: u32, data: &CellValue) -> bool {
         let points = match data {
-            Data::Pointer(to, _) | Data::Places(to, _) => *to >= self.first_own,
-            Data::Indexed(indexed) => indexed.object >= self.first_own,
-            Data::Chosen(choices) => return choices.iter().any(|(_, at)| self.keeps(object, at)),
+            CellValue::Pointer(to, _) | CellValue::Places(to, _) => *to >= self.first_own,
+            CellValue::Indexed(indexed) => indexed.object >= self.first_own,
+            CellValue::Chosen(choices) => {
+                return choices.iter().any(|(_, at)| self.keeps(object, at));
+            }
             _ => false,
         };
         points && object < self.first_own
     }
 
     /// A secret of some width.
-    pub(crate) fn hidden(&mut self, width: u16) -> Data {
+    pub(crate) fn hidden(&mut self, width: u16) -> CellValue {
         self.widest = self.widest.max(width);
-        Data::Hidden
+        CellValue::Hidden
     }
 
     /// The widest secret there was.
@@ -131,7 +133,7 @@ impl DryRun {
     }
 
     /// Whether an iteration touches what another one writes.
-    pub(crate) fn has_conflict(&self, memory: &Memory) -> bool {
+    pub(crate) fn has_conflict(&self, memory: &ObjectStore) -> bool {
         let mut owners: HashMap<(u32, u32), (u32, u32), BuildHasherDefault<PairHasher>> =
             HashMap::default();
         let mut conflict = false;
@@ -173,7 +175,7 @@ impl DryRun {
     }
 }
 
-fn each_cell(memory: &Memory, access: &Access, mut with: impl FnMut(u32, u32)) {
+fn each_cell(memory: &ObjectStore, access: &Access, mut with: impl FnMut(u32, u32)) {
     let granule = memory.object(access.object).granule;
     access.places.each(|lane, at| {
         let first = at as u64 / granule;

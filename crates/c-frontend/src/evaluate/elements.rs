@@ -1,52 +1,52 @@
 //! Operations on vectors, element by element, and on integers that differ between lanes.
 
-use crate::data::Data;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 
 /// The operation on one element of each operand.
-type Apply<'a, M> = &'a mut dyn FnMut(&mut M, &[&Data]) -> Result<Data, Stop>;
+type Apply<'a, M> = &'a mut dyn FnMut(&mut M, &[&CellValue]) -> Result<CellValue, ExecutionStop>;
 
-impl Evaluator {
+impl OperationEvaluator {
     /// Applies to each element where one operand is a vector.
     pub(crate) fn elements(
         &mut self,
-        operands: &[&Data],
+        operands: &[&CellValue],
         apply: Apply<'_, Self>,
-    ) -> Option<Result<Data, Stop>> {
+    ) -> Option<Result<CellValue, ExecutionStop>> {
         let length = operands.iter().find_map(|data| match data {
-            Data::Many(elements) => Some(elements.len()),
+            CellValue::Many(elements) => Some(elements.len()),
             _ => None,
         })?;
         let mut results = Vec::with_capacity(length);
         for index in 0..length {
-            let parts: Vec<Data> = operands
+            let parts: Vec<CellValue> = operands
                 .iter()
                 .map(|data| match data {
-                    Data::Many(elements) => elements[index].clone(),
+                    CellValue::Many(elements) => elements[index].clone(),
                     other => (*other).clone(),
                 })
                 .collect();
-            let parts: Vec<&Data> = parts.iter().collect();
+            let parts: Vec<&CellValue> = parts.iter().collect();
             match apply(self, &parts) {
                 Ok(result) => results.push(result),
                 Err(stop) => return Some(Err(stop)),
             }
         }
-        Some(Ok(Data::Many(results.into())))
+        Some(Ok(CellValue::Many(results.into())))
     }
 
     /// A public function of public operands that differ between lanes.
     pub(crate) fn by_lane(
         &self,
-        operands: &[&Data],
+        operands: &[&CellValue],
         apply: impl Fn(&[u128]) -> u128,
-    ) -> Option<Data> {
+    ) -> Option<CellValue> {
         let mut lanes = 1;
         for data in operands {
             match data {
-                Data::Public(_) => {}
-                Data::Spread(values) => lanes = values.len(),
+                CellValue::Public(_) => {}
+                CellValue::Spread(values) => lanes = values.len(),
                 _ => return None,
             }
         }
@@ -54,13 +54,13 @@ impl Evaluator {
             let values: Vec<u128> = operands
                 .iter()
                 .map(|data| match data {
-                    Data::Spread(values) => values[lane],
-                    Data::Public(value) => *value,
+                    CellValue::Spread(values) => values[lane],
+                    CellValue::Public(value) => *value,
                     _ => unreachable!("all are public"),
                 })
                 .collect();
             apply(&values)
         };
-        Some(Data::Spread((0..lanes).map(at).collect()))
+        Some(CellValue::Spread((0..lanes).map(at).collect()))
     }
 }

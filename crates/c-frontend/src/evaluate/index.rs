@@ -2,25 +2,25 @@
 
 use std::rc::Rc;
 
-use crate::data::{Data, Indexed, Term, moved, signed};
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, IndexTerm, Indexed, moved, signed};
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
-use crate::ir::{Index, Operand};
+use crate::ir::{Index, IrOperand};
 
 /// Choices that an address is made of, and their sides; with more the index is looked for as any
 /// secret one is.
 const CHOICES_MAX: u32 = 128;
 
-impl Evaluator {
+impl OperationEvaluator {
     /// The address with an offset and indices added.
     pub(crate) fn address(
         &mut self,
         frame: &Frame<'_>,
-        base: Data,
+        base: CellValue,
         offset: i64,
         indices: &[Index],
-    ) -> Result<Data, Stop> {
+    ) -> Result<CellValue, ExecutionStop> {
         let mut place = moved(base, offset);
         for index in indices {
             place = self.further(frame, place, index, index.operand)?;
@@ -33,12 +33,12 @@ impl Evaluator {
     fn further(
         &mut self,
         frame: &Frame<'_>,
-        place: Data,
+        place: CellValue,
         index: &Index,
-        operand: Operand,
-    ) -> Result<Data, Stop> {
+        operand: IrOperand,
+    ) -> Result<CellValue, ExecutionStop> {
         let given = frame.get(operand);
-        if let (Operand::Register(register), true) = (operand, given.is_secret())
+        if let (IrOperand::Register(register), true) = (operand, given.is_secret())
             && let Some([condition, a, b]) = frame.function.choices.get(&register)
             && self.is_few(frame, operand, &mut { CHOICES_MAX })
         {
@@ -47,7 +47,7 @@ impl Evaluator {
             return self.select(&frame.get(*condition), &yes, &no, 64);
         }
         match place {
-            Data::Chosen(choices) => self.each_place(&choices, |evaluator, place| {
+            CellValue::Chosen(choices) => self.each_place(&choices, |evaluator, place| {
                 evaluator.stepped(place, given.clone(), index)
             }),
             place => self.stepped(place, given, index),
@@ -57,12 +57,12 @@ impl Evaluator {
     /// Whether an index is public, or one of a few public ones. What is chosen between may have
     /// been chosen itself, and one choice may be a side of several: `left` counts down with each
     /// that is looked at.
-    fn is_few(&self, frame: &Frame<'_>, operand: Operand, left: &mut u32) -> bool {
+    fn is_few(&self, frame: &Frame<'_>, operand: IrOperand, left: &mut u32) -> bool {
         let Some(rest) = left.checked_sub(1) else { return false };
         *left = rest;
         match (frame.get(operand), operand) {
-            (Data::Public(_) | Data::Spread(_), _) => true,
-            (given, Operand::Register(register)) if given.is_secret() => {
+            (CellValue::Public(_) | CellValue::Spread(_), _) => true,
+            (given, IrOperand::Register(register)) if given.is_secret() => {
                 let sides = frame.function.choices.get(&register);
                 sides.is_some_and(|[_, a, b]| {
                     self.is_few(frame, *a, left) && self.is_few(frame, *b, left)
@@ -75,50 +75,56 @@ impl Evaluator {
     /// The address with one index added.
     pub(crate) fn stepped(
         &mut self,
-        place: Data,
-        given: Data,
+        place: CellValue,
+        given: CellValue,
         index: &Index,
-    ) -> Result<Data, Stop> {
+    ) -> Result<CellValue, ExecutionStop> {
         let steps = |v: &u128| (signed(*v, index.width) as i64) * index.stride;
         Ok(match (place, given) {
-            (Data::Poison, _) | (_, Data::Poison) => Data::Poison,
-            (_, Data::Undefined) => return self.error("this index is not set", "set it first"),
-            (place, Data::Public(value)) => {
+            (CellValue::Poison, _) | (_, CellValue::Poison) => CellValue::Poison,
+            (_, CellValue::Undefined) => {
+                return self.error("this index is not set", "set it first");
+            }
+            (place, CellValue::Public(value)) => {
                 let steps = signed(value, index.width) as i64;
                 moved(place, steps.wrapping_mul(index.stride))
             }
-            (Data::Pointer(object, at), Data::Spread(values)) => {
-                Data::Places(object, values.iter().map(|v| at + steps(v)).collect())
+            (CellValue::Pointer(object, at), CellValue::Spread(values)) => {
+                CellValue::Places(object, values.iter().map(|v| at + steps(v)).collect())
             }
-            (Data::Places(object, at), Data::Spread(values)) => {
+            (CellValue::Places(object, at), CellValue::Spread(values)) => {
                 let both = at.iter().zip(values.iter());
-                Data::Places(object, both.map(|(at, v)| at + steps(v)).collect())
+                CellValue::Places(object, both.map(|(at, v)| at + steps(v)).collect())
             }
             (place, secret) if secret.is_secret() => {
                 let Index { width, stride, bound, .. } = *index;
-                self.indexed(place, Term { index: secret, width, stride, bound })?
+                self.indexed(place, IndexTerm { index: secret, width, stride, bound })?
             }
             _ => return self.error("this index is no integer", "use an integer"),
         })
     }
 
     /// An address with one more secret index.
-    pub(crate) fn indexed(&mut self, place: Data, term: Term) -> Result<Data, Stop> {
+    pub(crate) fn indexed(
+        &mut self,
+        place: CellValue,
+        term: IndexTerm,
+    ) -> Result<CellValue, ExecutionStop> {
         let indexed = match place {
-            Data::Pointer(object, offset) => Indexed { object, offset, terms: vec![term] },
-            Data::Indexed(indexed) => {
+            CellValue::Pointer(object, offset) => Indexed { object, offset, terms: vec![term] },
+            CellValue::Indexed(indexed) => {
                 let mut indexed = (*indexed).clone();
                 indexed.terms.push(term);
                 indexed
             }
-            Data::Chosen(choices) => {
+            CellValue::Chosen(choices) => {
                 return self.each_place(&choices, |evaluator, place| {
                     evaluator.indexed(place, term.clone())
                 });
             }
-            Data::Places(..) => return Err(Stop::Abandon),
+            CellValue::Places(..) => return Err(ExecutionStop::Abandon),
             _ => return self.error("this indexes something that is no array", "use an array"),
         };
-        Ok(Data::Indexed(Rc::new(indexed)))
+        Ok(CellValue::Indexed(Rc::new(indexed)))
     }
 }

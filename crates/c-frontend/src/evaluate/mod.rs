@@ -1,4 +1,4 @@
-//! The evaluator: operations on [`Data`]. Public ones are computed, secret ones recorded.
+//! The evaluator: operations on [`CellValue`]. Public ones are computed, secret ones recorded.
 //!
 //! It knows addresses as data, but not what lies there (`access/`).
 
@@ -16,29 +16,33 @@ pub(crate) mod select;
 pub(crate) mod vectors;
 pub(crate) mod wide;
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::emit::Emitter;
 use crate::evaluate::dry_run::DryRun;
-use crate::evaluate::report::{Report, Stop};
-use crate::evaluate::scope::Scope;
+use crate::evaluate::report::{ExecutionStop, Report};
+use crate::evaluate::scope::EnclosingRegions;
 
 /// Evaluates operations on data, records those on secrets and reports mistakes.
-pub(crate) struct Evaluator {
+pub(crate) struct OperationEvaluator {
     pub(crate) emit: Emitter,
-    pub(crate) scope: Scope,
+    pub(crate) scope: EnclosingRegions,
     pub(crate) report: Report,
 }
 
-impl Evaluator {
-    pub(crate) fn new(emit: Emitter, report: Report) -> Evaluator {
-        Evaluator { emit, scope: Scope::default(), report }
+impl OperationEvaluator {
+    pub(crate) fn new(emit: Emitter, report: Report) -> OperationEvaluator {
+        OperationEvaluator { emit, scope: EnclosingRegions::default(), report }
     }
 
     /// Reports a mistake at the current place; the program goes on with a value that is none. A dry
     /// run ends there.
-    pub(crate) fn error(&mut self, message: impl Into<String>, remedy: &str) -> Result<Data, Stop> {
+    pub(crate) fn error(
+        &mut self,
+        message: impl Into<String>,
+        remedy: &str,
+    ) -> Result<CellValue, ExecutionStop> {
         match self.scope.dry_run {
-            Some(_) => Err(Stop::Abandon),
+            Some(_) => Err(ExecutionStop::Abandon),
             None => self.report.error(message.into(), remedy),
         }
     }

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
 
-use crate::data::{Data, is_integer};
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, is_integer};
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Unary};
 
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
@@ -18,24 +18,24 @@ const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
 const ELEMENTS_MIN: usize = 8;
 
 /// How many parts the elements are made of: lanes that follow each other in one vector are one.
-fn runs(elements: &[Data]) -> usize {
-    let follows = |pair: &&[Data]| match (&pair[0], &pair[1]) {
-        (Data::Lane(a, i), Data::Lane(b, j)) => Rc::ptr_eq(a, b) && i + 1 == *j,
+fn runs(elements: &[CellValue]) -> usize {
+    let follows = |pair: &&[CellValue]| match (&pair[0], &pair[1]) {
+        (CellValue::Lane(a, i), CellValue::Lane(b, j)) => Rc::ptr_eq(a, b) && i + 1 == *j,
         _ => false,
     };
     elements.len() - elements.windows(2).filter(follows).count()
 }
 
-impl Evaluator {
+impl OperationEvaluator {
     /// Whether all of these are integers that are the same in all lanes, in numbers that pay.
-    pub(crate) fn is_row(&self, elements: &[Data], index: &Data) -> bool {
+    pub(crate) fn is_row(&self, elements: &[CellValue], index: &CellValue) -> bool {
         let is_single = match index {
-            Data::Secret(value) => value.lanes() == 1,
-            Data::Lane(..) => true,
+            CellValue::Secret(value) => value.lanes() == 1,
+            CellValue::Lane(..) => true,
             _ => false,
         };
-        let is_one = |data: &Data| match data {
-            Data::Secret(value) => value.lanes() == 1,
+        let is_one = |data: &CellValue| match data {
+            CellValue::Secret(value) => value.lanes() == 1,
             data => is_integer(data),
         };
         self.scope.dry_run.is_none()
@@ -49,19 +49,19 @@ impl Evaluator {
     /// none.
     pub(crate) fn pick(
         &mut self,
-        mut row: Vec<Option<Data>>,
-        index: &Data,
+        mut row: Vec<Option<CellValue>>,
+        index: &CellValue,
         width: u16,
         own: u16,
-    ) -> Result<Option<Data>, Stop> {
+    ) -> Result<Option<CellValue>, ExecutionStop> {
         let mut bit = 0;
         while row.len() > 1 {
-            let whole: Option<Vec<Data>> = row.iter().cloned().collect();
+            let whole: Option<Vec<CellValue>> = row.iter().cloned().collect();
             let found = whole.and_then(|row| self.pick_at_once(&row, index, bit as u16, own));
             if found.is_some() {
                 return Ok(found);
             }
-            let moved = self.binary(Binary::LShr, width, index, &Data::Public(bit))?;
+            let moved = self.binary(Binary::LShr, width, index, &CellValue::Public(bit))?;
             let odd = self.unary(Unary::Truncate, width, 1, &moved)?;
             let mut half = Vec::with_capacity(row.len().div_ceil(2));
             for pair in row.chunks(2) {
@@ -81,11 +81,11 @@ impl Evaluator {
     /// the index that is not used yet.
     pub(crate) fn pick_at_once(
         &mut self,
-        row: &[Data],
-        index: &Data,
+        row: &[CellValue],
+        index: &CellValue,
         mut bit: u16,
         own: u16,
-    ) -> Option<Data> {
+    ) -> Option<CellValue> {
         // Where each element lies for itself, bringing them together costs what choosing does.
         if !self.is_row(row, index) || 2 * runs(row) > row.len() {
             return None;

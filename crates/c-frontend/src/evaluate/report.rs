@@ -2,12 +2,12 @@
 
 use phineus_frontend::FAULTS_MAX;
 
-use crate::data::Data;
-use crate::diagnostic::{Diagnostic, Spot};
-use crate::ir::Place;
+use crate::data::CellValue;
+use crate::diagnostic::{Diagnostic, SourceLocation};
+use crate::ir::InstructionLocation;
 
 /// Why execution does not go on.
-pub(crate) enum Stop {
+pub(crate) enum ExecutionStop {
     /// A mistake after which nothing sensible can be found out.
     Fatal,
     /// A dry run found that lanes cannot run together.
@@ -25,17 +25,21 @@ const NOTES_MAX: usize = 200;
 pub(crate) struct Report {
     files: Vec<String>,
     /// The instruction that is being run.
-    pub(crate) place: Place,
+    pub(crate) place: InstructionLocation,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Report {
     pub(crate) fn new(files: &[String]) -> Report {
-        Report { files: files.to_vec(), place: Place::default(), diagnostics: Vec::new() }
+        Report {
+            files: files.to_vec(),
+            place: InstructionLocation::default(),
+            diagnostics: Vec::new(),
+        }
     }
 
     /// The current place for people.
-    pub(crate) fn spot(&self) -> Spot {
+    pub(crate) fn spot(&self) -> SourceLocation {
         self.place.spot(&self.files)
     }
 
@@ -43,13 +47,17 @@ impl Report {
         self.diagnostics.iter().any(|diagnostic| diagnostic.is_error)
     }
 
-    pub(super) fn error(&mut self, message: String, remedy: &str) -> Result<Data, Stop> {
+    pub(super) fn error(
+        &mut self,
+        message: String,
+        remedy: &str,
+    ) -> Result<CellValue, ExecutionStop> {
         let diagnostic = Diagnostic::error(self.spot(), message, remedy);
         if !self.diagnostics.contains(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
         let errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.is_error).count();
-        if errors >= FAULTS_MAX { Err(Stop::Fatal) } else { Ok(Data::Poison) }
+        if errors >= FAULTS_MAX { Err(ExecutionStop::Fatal) } else { Ok(CellValue::Poison) }
     }
 
     pub(super) fn note(&mut self, message: String, remedy: &str) {

@@ -2,46 +2,46 @@
 
 use std::rc::Rc;
 
-use crate::data::{Choices, Data, is_address, mask};
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, Choices, is_address, mask};
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare};
 
-impl Evaluator {
+impl OperationEvaluator {
     /// `a` where the condition holds, else `b`, integers of `width` bits or addresses. An integer
     /// that is not set is 0 there: with the other one in its place who sees the result would learn
     /// what the condition keeps back.
     pub(crate) fn select(
         &mut self,
-        condition: &Data,
-        a: &Data,
-        b: &Data,
+        condition: &CellValue,
+        a: &CellValue,
+        b: &CellValue,
         width: u16,
-    ) -> Result<Data, Stop> {
-        if let Data::Public(bit) = condition {
+    ) -> Result<CellValue, ExecutionStop> {
+        if let CellValue::Public(bit) = condition {
             return Ok(if bit & 1 == 1 { a.clone() } else { b.clone() });
         }
-        let is_vector = |data: &Data| matches!(data, Data::Many(_));
+        let is_vector = |data: &CellValue| matches!(data, CellValue::Many(_));
         if a.is_same(b) && !is_vector(condition) {
             return Ok(a.clone());
         }
         match (a, b) {
-            (Data::Poison, _) | (_, Data::Poison) => return Ok(Data::Poison),
+            (CellValue::Poison, _) | (_, CellValue::Poison) => return Ok(CellValue::Poison),
             // An address that is not set means no place.
-            (Data::Undefined, other) | (other, Data::Undefined)
-                if is_address(other) || matches!(other, Data::Function(_)) =>
+            (CellValue::Undefined, other) | (other, CellValue::Undefined)
+                if is_address(other) || matches!(other, CellValue::Function(_)) =>
             {
                 return Ok(other.clone());
             }
             _ => {}
         }
         let mut each =
-            |evaluator: &mut Self, p: &[&Data]| evaluator.select(p[0], p[1], p[2], width);
+            |evaluator: &mut Self, p: &[&CellValue]| evaluator.select(p[0], p[1], p[2], width);
         if let Some(results) = self.elements(&[condition, a, b], &mut each) {
             return results;
         }
-        let zero = Data::Public(0);
-        let set = |data| if matches!(data, &Data::Undefined) { &zero } else { data };
+        let zero = CellValue::Public(0);
+        let set = |data| if matches!(data, &CellValue::Undefined) { &zero } else { data };
         let (a, b) = (set(a), set(b));
         if let Some(unfit) = self.unfit(condition) {
             return unfit;
@@ -49,8 +49,8 @@ impl Evaluator {
         if is_address(a) || is_address(b) {
             return self.select_address(condition, a, b);
         }
-        if matches!((a, b), (Data::Function(_), _) | (_, Data::Function(_))) {
-            if let Data::Opened(_) = condition {
+        if matches!((a, b), (CellValue::Function(_), _) | (_, CellValue::Function(_))) {
+            if let CellValue::Opened(_) = condition {
                 return self.address_differs(&[a.clone(), b.clone()]);
             }
             return self.error(
@@ -77,17 +77,17 @@ impl Evaluator {
     /// One of two addresses by a secret.
     pub(crate) fn select_address(
         &mut self,
-        condition: &Data,
-        a: &Data,
-        b: &Data,
-    ) -> Result<Data, Stop> {
-        let one = Data::bit(true);
+        condition: &CellValue,
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Result<CellValue, ExecutionStop> {
+        let one = CellValue::bit(true);
         let not = self.binary(Binary::Xor, 1, condition, &one)?;
-        let mut all: Vec<(Data, Data)> = Vec::new();
+        let mut all: Vec<(CellValue, CellValue)> = Vec::new();
         for (condition, side) in [(condition, a), (&not, b)] {
             let places: Choices = match side {
-                Data::Chosen(places) => places.clone(),
-                other if is_address(other) || matches!(other, Data::Public(_)) => {
+                CellValue::Chosen(places) => places.clone(),
+                other if is_address(other) || matches!(other, CellValue::Public(_)) => {
                     Rc::new([(one.clone(), other.clone())])
                 }
                 _ => {
@@ -109,21 +109,21 @@ impl Evaluator {
         if all.len() > PLACES_MAX {
             let what = "an address that a secret chooses can mean too many places";
             self.error(what, "use an index into one array")?;
-            return Err(Stop::Fatal);
+            return Err(ExecutionStop::Fatal);
         }
-        Ok(Data::Chosen(all.into()))
+        Ok(CellValue::Chosen(all.into()))
     }
 
     /// The conditions of a switch's cases, one for each target.
     pub(crate) fn cases(
         &mut self,
-        value: &Data,
+        value: &CellValue,
         cases: &[(u128, u32)],
-    ) -> Result<Vec<(Data, u32)>, Stop> {
+    ) -> Result<Vec<(CellValue, u32)>, ExecutionStop> {
         let width = self.width_of(value);
-        let mut arms: Vec<(Data, u32)> = Vec::new();
+        let mut arms: Vec<(CellValue, u32)> = Vec::new();
         for (case, target) in cases {
-            let case = Data::Public(*case & mask(width));
+            let case = CellValue::Public(*case & mask(width));
             let hit = self.compare(Compare::Eq, width, value, &case)?;
             match arms.iter().position(|(_, known)| known == target) {
                 Some(at) => arms[at].0 = self.binary(Binary::Or, 1, &arms[at].0.clone(), &hit)?,

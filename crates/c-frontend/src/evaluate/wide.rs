@@ -2,22 +2,23 @@
 
 use phineus_bytecode::ElementType;
 
-use crate::data::{Data, fold};
+use crate::data::{CellValue, fold};
 use crate::emit::record::log2;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::Binary;
 
-impl Evaluator {
+impl OperationEvaluator {
     /// The low and high half of a double width shift.
     pub(crate) fn funnel(
         &mut self,
         left: bool,
         width: u16,
-        operands: [&Data; 3],
-    ) -> Result<Data, Stop> {
-        let mut each =
-            |evaluator: &mut Self, p: &[&Data]| evaluator.funnel(left, width, [p[0], p[1], p[2]]);
+        operands: [&CellValue; 3],
+    ) -> Result<CellValue, ExecutionStop> {
+        let mut each = |evaluator: &mut Self, p: &[&CellValue]| {
+            evaluator.funnel(left, width, [p[0], p[1], p[2]])
+        };
         if let Some(results) = self.elements(&operands, &mut each) {
             return results;
         }
@@ -27,15 +28,17 @@ impl Evaluator {
             }
         }
         let [high, low, amount] = operands;
-        if let (Data::Public(h), Data::Public(l), Data::Public(s)) = (high, low, amount) {
-            return Ok(Data::Public(fold::funnel(left, width, *h, *l, *s)));
+        if let (CellValue::Public(h), CellValue::Public(l), CellValue::Public(s)) =
+            (high, low, amount)
+        {
+            return Ok(CellValue::Public(fold::funnel(left, width, *h, *l, *s)));
         }
         if let Some(dry_run) = &mut self.scope.dry_run {
             return Ok(dry_run.hidden(2 * width));
         }
         let (h, l) = (self.emit.value(high, width), self.emit.value(low, width));
         let result = match amount {
-            Data::Public(amount) => {
+            CellValue::Public(amount) => {
                 let amount = (*amount % u128::from(width)) as u16;
                 // Left by a is right by width - a, but for 0.
                 let start = match (left, amount) {
@@ -63,16 +66,16 @@ impl Evaluator {
         op: Binary,
         is_signed: bool,
         width: u16,
-        a: &Data,
-        b: &Data,
-    ) -> Result<Data, Stop> {
+        a: &CellValue,
+        b: &CellValue,
+    ) -> Result<CellValue, ExecutionStop> {
         if let Some(unfit) = self.unfit(a).or_else(|| self.unfit(b)) {
             return unfit;
         }
-        let pair = |a, b| Ok(Data::Many([a, b].into()));
-        if let (Data::Public(x), Data::Public(y)) = (a, b) {
+        let pair = |a, b| Ok(CellValue::Many([a, b].into()));
+        if let (CellValue::Public(x), CellValue::Public(y)) = (a, b) {
             let (result, wrapped) = fold::overflow(op, is_signed, width, *x, *y);
-            return pair(Data::Public(result), Data::bit(wrapped));
+            return pair(CellValue::Public(result), CellValue::bit(wrapped));
         }
         if let Some(dry_run) = &mut self.scope.dry_run {
             let hidden = dry_run.hidden(2 * width);

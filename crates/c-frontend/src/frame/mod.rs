@@ -4,9 +4,9 @@ pub(crate) mod registers;
 
 use std::rc::Rc;
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::frame::registers::Registers;
-use crate::ir::Operand;
+use crate::ir::IrOperand;
 use crate::ir::module::Function;
 use crate::memory::log::Log;
 
@@ -15,12 +15,12 @@ use crate::memory::log::Log;
 pub(crate) struct Frame<'m> {
     pub(crate) index: u32,
     pub(crate) function: &'m Function,
-    pub(crate) constants: Rc<[Data]>,
+    pub(crate) constants: Rc<[CellValue]>,
     pub(crate) registers: Registers,
     pub(crate) objects: Vec<u32>,
     /// For each loop, how often a secret might have left it since a public condition might have.
     pub(crate) secret_exits: Vec<u32>,
-    pub(crate) body: Body,
+    pub(crate) body: LoopBody,
     /// The calls that led here.
     pub(crate) path: u64,
     /// Block and instruction of the call that is being run, at a pause.
@@ -29,17 +29,17 @@ pub(crate) struct Frame<'m> {
 
 impl Frame<'_> {
     #[inline]
-    pub(crate) fn get(&self, operand: Operand) -> Data {
+    pub(crate) fn get(&self, operand: IrOperand) -> CellValue {
         match operand {
-            Operand::Register(index) => self.registers[index as usize].clone(),
-            Operand::Constant(index) => self.constants[index as usize].clone(),
+            IrOperand::Register(index) => self.registers[index as usize].clone(),
+            IrOperand::Constant(index) => self.constants[index as usize].clone(),
         }
     }
 }
 
 /// How the body of a loop is run once.
 #[derive(Clone, Default)]
-pub(crate) struct Body {
+pub(crate) struct LoopBody {
     /// The block with the exit, and where to go instead.
     pub(crate) forced: Option<(u32, u32)>,
     /// Registers of an arg-min or arg-max, which are not computed.
@@ -47,46 +47,48 @@ pub(crate) struct Body {
 }
 
 /// Where execution goes on.
-pub(crate) enum Next {
+pub(crate) enum Continuation {
     /// In this block, entered from another.
     Block(u32, u32),
     /// In this block, whose phis are known.
-    Joined(u32, Vec<Data>),
+    Joined(u32, Vec<CellValue>),
     /// In the middle of a block, at this instruction.
     Inside(u32, usize),
-    End(End),
+    End(ExecutionOutcome),
 }
 
 /// How a stretch of a function ends.
-pub(crate) enum End {
+pub(crate) enum ExecutionOutcome {
     /// At a block that it should run to, with the values of that block's phis.
-    Reached(u32, Vec<Data>),
-    Returned(Data),
+    Reached(u32, Vec<CellValue>),
+    Returned(CellValue),
     /// At a place that is never reached.
     Never,
     /// On several paths, by secrets.
-    Split(Vec<Outcome>),
+    Split(Vec<PathOutcome>),
 }
 
-impl End {
+impl ExecutionOutcome {
     /// The block that was reached, if it was one; the same for ends at the same place.
     pub(crate) fn key(&self) -> Option<u32> {
         match self {
-            End::Reached(block, _) => Some(*block),
-            End::Returned(_) | End::Never | End::Split(_) => None,
+            ExecutionOutcome::Reached(block, _) => Some(*block),
+            ExecutionOutcome::Returned(_)
+            | ExecutionOutcome::Never
+            | ExecutionOutcome::Split(_) => None,
         }
     }
 }
 
 /// One path on which a stretch ends, and what it leaves in memory.
-pub(crate) struct Outcome {
-    pub(crate) condition: Data,
-    pub(crate) end: End,
+pub(crate) struct PathOutcome {
+    pub(crate) condition: CellValue,
+    pub(crate) end: ExecutionOutcome,
     pub(crate) log: Log,
 }
 
 /// Gives the phis of a block their values.
-pub(crate) fn set_phis(frame: &mut Frame<'_>, block: u32, values: Vec<Data>) {
+pub(crate) fn set_phis(frame: &mut Frame<'_>, block: u32, values: Vec<CellValue>) {
     let function = frame.function;
     for (phi, value) in function.blocks[block as usize].phis.iter().zip(values) {
         frame.registers[phi.result as usize] = value;

@@ -4,13 +4,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::compiler::library;
 use crate::compiler::library::{NO_STOP, is_assertion, is_stop};
-use crate::data::Data;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::registers::Registers;
-use crate::frame::{Body, End, Frame, Next};
+use crate::frame::{Continuation, ExecutionOutcome, Frame, LoopBody};
 use crate::interpreter::{Interpreter, with_stack};
-use crate::ir::Place;
+use crate::ir::InstructionLocation;
 use crate::ir::module::Function;
 
 /// Calls within calls.
@@ -21,7 +21,11 @@ const SECRET_CALLS_MAX: u32 = 400;
 
 impl<'m> Interpreter<'m> {
     /// Runs a function on arguments.
-    pub(crate) fn call(&mut self, index: u32, arguments: Vec<Data>) -> Result<Data, Stop> {
+    pub(crate) fn call(
+        &mut self,
+        index: u32,
+        arguments: Vec<CellValue>,
+    ) -> Result<CellValue, ExecutionStop> {
         let module = self.module;
         let function = &module.functions[index as usize];
         if function.blocks.is_empty() {
@@ -39,7 +43,7 @@ impl<'m> Interpreter<'m> {
                 (what, "write a loop")
             };
             self.access.values.error(what, remedy)?;
-            return Err(Stop::Fatal);
+            return Err(ExecutionStop::Fatal);
         }
         let place = self.access.values.report.place;
         let mut path = DefaultHasher::new();
@@ -50,27 +54,33 @@ impl<'m> Interpreter<'m> {
             frame.registers[*at] = self.access.copied(&mut frame, *at, *bytes, *granule)?;
         }
         self.calls.depth += 1;
-        let end = with_stack(|| self.run(&mut frame, Next::Block(u32::MAX, 0), &[]));
+        let end = with_stack(|| self.run(&mut frame, Continuation::Block(u32::MAX, 0), &[]));
         self.calls.depth -= 1;
         let last = self.access.values.report.place;
         (self.access.values.report.place, self.calls.path) = (place, outer);
-        if let Err(Stop::Pause) = end {
+        if let Err(ExecutionStop::Pause) = end {
             self.opened.unwound.push(frame);
-            return Err(Stop::Pause);
+            return Err(ExecutionStop::Pause);
         }
         frame.objects.iter().for_each(|object| self.access.memory.release(*object));
         match end? {
-            End::Returned(data) => Ok(data),
-            End::Never => self.never_returns(function, last),
-            End::Reached(..) | End::Split(_) => unreachable!("all that ends here returns"),
+            ExecutionOutcome::Returned(data) => Ok(data),
+            ExecutionOutcome::Never => self.never_returns(function, last),
+            ExecutionOutcome::Reached(..) | ExecutionOutcome::Split(_) => {
+                unreachable!("all that ends here returns")
+            }
         }
     }
 
     /// Refuses a call that does not come back, at the last place in it that is known; it is what
     /// other mistakes lead to, too.
-    fn never_returns(&mut self, function: &Function, last: Place) -> Result<Data, Stop> {
+    fn never_returns(
+        &mut self,
+        function: &Function,
+        last: InstructionLocation,
+    ) -> Result<CellValue, ExecutionStop> {
         if self.access.values.scope.dry_run.is_none() && self.access.values.report.has_errors() {
-            return Ok(Data::Poison);
+            return Ok(CellValue::Poison);
         }
         let called = std::mem::replace(&mut self.access.values.report.place, last);
         if last.line == 0 {
@@ -86,7 +96,7 @@ impl<'m> Interpreter<'m> {
     }
 
     /// A function that is going to run.
-    pub(crate) fn frame(&mut self, index: u32, arguments: Vec<Data>, path: u64) -> Frame<'m> {
+    pub(crate) fn frame(&mut self, index: u32, arguments: Vec<CellValue>, path: u64) -> Frame<'m> {
         let module = self.module;
         let function = &module.functions[index as usize];
         let registers = Registers::new(arguments, function.registers as usize);
@@ -97,16 +107,16 @@ impl<'m> Interpreter<'m> {
             registers,
             objects: Vec::new(),
             secret_exits: vec![0; function.shape.loops.len()],
-            body: Body::default(),
+            body: LoopBody::default(),
             path,
             position: (0, 0),
         }
     }
 }
 
-impl Evaluator {
+impl OperationEvaluator {
     /// Refuses a call of a function that is nowhere, or that ends the program.
-    pub(crate) fn undefined(&mut self, name: &str) -> Result<Data, Stop> {
+    pub(crate) fn undefined(&mut self, name: &str) -> Result<CellValue, ExecutionStop> {
         if is_assertion(name) {
             return self.error("this assertion does not hold", "see which size or index breaks it");
         }

@@ -19,15 +19,15 @@ use phineus_frontend::Tracer;
 
 use crate::access::MemoryModel;
 use crate::carried::flow::OpenedFlow;
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::data::constant::data_of;
 use crate::emit::Emitter;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::{Report, Stop};
-use crate::frame::{End, Frame, Next, set_phis};
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::{ExecutionStop, Report};
+use crate::frame::{Continuation, ExecutionOutcome, Frame, set_phis};
 use crate::ir::Phi;
 use crate::ir::liveness::live;
-use crate::ir::module::Module;
+use crate::ir::module::IrModule;
 use crate::patterns::LoopPatterns;
 
 /// Stack that must be left, and is added when it is not.
@@ -37,11 +37,11 @@ const STACK_MORE_BYTES: usize = 16 << 20;
 
 /// A program that is being executed; each pass has its own part of the state.
 pub(crate) struct Interpreter<'m> {
-    pub(crate) module: &'m Module,
+    pub(crate) module: &'m IrModule,
     /// Each function's constants, once it was called.
-    constants: Vec<Option<Rc<[Data]>>>,
+    constants: Vec<Option<Rc<[CellValue]>>>,
     pub(crate) access: MemoryModel,
-    pub(crate) progress: Progress,
+    pub(crate) progress: StallDetector,
     pub(crate) calls: Calls,
     pub(crate) patterns: LoopPatterns,
     pub(crate) opened: OpenedFlow<'m>,
@@ -57,7 +57,7 @@ pub(crate) struct Calls {
 
 /// How far the program is, and how far it was when that was last looked at.
 #[derive(Default)]
-pub(crate) struct Progress {
+pub(crate) struct StallDetector {
     pub(crate) steps: u64,
     pub(crate) steps_seen: u64,
     pub(crate) recorded_seen: u64,
@@ -65,8 +65,8 @@ pub(crate) struct Progress {
 
 impl<'m> Interpreter<'m> {
     /// An interpreter whose memory holds the module's globals, object by object.
-    pub(crate) fn new(module: &'m Module, tracer: &Tracer) -> Interpreter<'m> {
-        let values = Evaluator::new(Emitter::new(tracer), Report::new(&module.files));
+    pub(crate) fn new(module: &'m IrModule, tracer: &Tracer) -> Interpreter<'m> {
+        let values = OperationEvaluator::new(Emitter::new(tracer), Report::new(&module.files));
         let mut access = MemoryModel::new(values);
         for global in &module.globals {
             access.memory.allocate(&global.name, global.size, global.granule);
@@ -81,7 +81,7 @@ impl<'m> Interpreter<'m> {
             module,
             constants: vec![None; module.functions.len()],
             access,
-            progress: Progress::default(),
+            progress: StallDetector::default(),
             calls: Calls::default(),
             patterns: LoopPatterns::default(),
             opened: OpenedFlow::default(),
@@ -90,12 +90,12 @@ impl<'m> Interpreter<'m> {
 }
 
 impl<'m> Interpreter<'m> {
-    fn constants_of(&mut self, index: u32) -> Rc<[Data]> {
+    fn constants_of(&mut self, index: u32) -> Rc<[CellValue]> {
         if let Some(known) = &self.constants[index as usize] {
             return known.clone();
         }
         let constants = &self.module.functions[index as usize].constants;
-        let made: Rc<[Data]> = constants.iter().map(data_of).collect();
+        let made: Rc<[CellValue]> = constants.iter().map(data_of).collect();
         self.constants[index as usize] = Some(made.clone());
         made
     }
@@ -110,16 +110,19 @@ impl<'m> Interpreter<'m> {
     pub(crate) fn run(
         &mut self,
         frame: &mut Frame<'m>,
-        mut next: Next,
+        mut next: Continuation,
         until: &[u32],
-    ) -> Result<End, Stop> {
+    ) -> Result<ExecutionOutcome, ExecutionStop> {
         loop {
             let (block, first) = match next {
-                Next::End(end) => return Ok(end),
-                Next::Inside(block, first) => (block, first),
-                Next::Block(from, block) => {
+                Continuation::End(end) => return Ok(end),
+                Continuation::Inside(block, first) => (block, first),
+                Continuation::Block(from, block) => {
                     if until.contains(&block) {
-                        return Ok(End::Reached(block, self.incoming(frame, from, block)));
+                        return Ok(ExecutionOutcome::Reached(
+                            block,
+                            self.incoming(frame, from, block),
+                        ));
                     }
                     self.pause_at_loop(frame, Some(from), block, |interpreter| {
                         interpreter.incoming(frame, from, block)
@@ -135,9 +138,9 @@ impl<'m> Interpreter<'m> {
                     set_phis(frame, block, values);
                     (block, 0)
                 }
-                Next::Joined(block, values) => {
+                Continuation::Joined(block, values) => {
                     if until.contains(&block) {
-                        return Ok(End::Reached(block, values));
+                        return Ok(ExecutionOutcome::Reached(block, values));
                     }
                     self.pause_at_loop(frame, None, block, |_| values.clone())?;
                     set_phis(frame, block, values);
@@ -153,15 +156,15 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         header: u32,
-        phis: Vec<Data>,
-    ) -> Result<End, Stop> {
+        phis: Vec<CellValue>,
+    ) -> Result<ExecutionOutcome, ExecutionStop> {
         set_phis(frame, header, phis);
         let next = self.block(frame, header, 0, &[header])?;
         self.run(frame, next, &[header])
     }
 
     /// Values of the phis of `block` when it is entered from `from`.
-    pub(crate) fn incoming(&mut self, frame: &Frame<'m>, from: u32, block: u32) -> Vec<Data> {
+    pub(crate) fn incoming(&mut self, frame: &Frame<'m>, from: u32, block: u32) -> Vec<CellValue> {
         let phis = &frame.function.blocks[block as usize].phis;
         phis.iter().map(|phi: &Phi| frame.get(phi.from(from))).collect()
     }
@@ -172,7 +175,7 @@ impl<'m> Interpreter<'m> {
         block: u32,
         first: usize,
         until: &[u32],
-    ) -> Result<Next, Stop> {
+    ) -> Result<Continuation, ExecutionStop> {
         let code = &frame.function.blocks[block as usize];
         self.progress.steps += code.instructions.len() as u64 + 1;
         self.check_progress(code.place)?;

@@ -1,10 +1,10 @@
 //! `ph_reveal`: opens a secret when the program runs.
 
-use crate::data::Data;
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
 use crate::interpreter::Interpreter;
-use crate::ir::{Kind, Operand, Unary};
+use crate::ir::{IrOperand, OperationKind, Unary};
 
 impl<'m> Interpreter<'m> {
     /// `ph_reveal`: opens a secret of `width` bits to all parties.
@@ -12,18 +12,18 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &Frame<'m>,
         width: u16,
-        operand: Operand,
-    ) -> Result<Data, Stop> {
+        operand: IrOperand,
+    ) -> Result<CellValue, ExecutionStop> {
         let (width, data) = narrowest(frame, width, operand);
         match &data {
-            Data::Public(_) | Data::Opened(_) | Data::Poison => return Ok(data),
+            CellValue::Public(_) | CellValue::Opened(_) | CellValue::Poison => return Ok(data),
             _ => {}
         }
         if let Some(unfit) = self.access.values.unfit(&data) {
             return unfit;
         }
         if self.access.values.scope.dry_run.is_some() {
-            return Err(Stop::Abandon);
+            return Err(ExecutionStop::Abandon);
         }
         if self.access.values.scope.secret_branches > 0 {
             return self.access.values.error(
@@ -45,16 +45,16 @@ impl<'m> Interpreter<'m> {
             "everybody learns it, and what depends on it: how often a loop runs, which branch is taken",
         );
         let value = self.access.values.emit.value(&data, width);
-        Ok(Data::Opened(self.access.values.emit.open(name, &value)))
+        Ok(CellValue::Opened(self.access.values.emit.open(name, &value)))
     }
 }
 
 /// The revealed operand before it was extended with zeros, and its width.
-fn narrowest(frame: &Frame<'_>, width: u16, operand: Operand) -> (u16, Data) {
-    if let Operand::Register(register) = operand {
+fn narrowest(frame: &Frame<'_>, width: u16, operand: IrOperand) -> (u16, CellValue) {
+    if let IrOperand::Register(register) = operand {
         let all = frame.function.blocks.iter().flat_map(|block| &block.instructions);
         for instruction in all.filter(|instruction| instruction.result == register) {
-            if let Kind::Unary(Unary::ZeroExtend, from, _, narrow) = &instruction.kind {
+            if let OperationKind::Unary(Unary::ZeroExtend, from, _, narrow) = &instruction.kind {
                 return (*from, frame.get(*narrow));
             }
         }

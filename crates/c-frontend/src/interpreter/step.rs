@@ -1,19 +1,23 @@
 //! One instruction.
 
-use crate::data::Data;
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
 use crate::interpreter::Interpreter;
-use crate::ir::Kind;
+use crate::ir::OperationKind;
 
 impl<'m> Interpreter<'m> {
     /// Does what an instruction says; returns its result.
-    pub(crate) fn execute(&mut self, frame: &mut Frame<'m>, kind: &'m Kind) -> Result<Data, Stop> {
+    pub(crate) fn execute(
+        &mut self,
+        frame: &mut Frame<'m>,
+        kind: &'m OperationKind,
+    ) -> Result<CellValue, ExecutionStop> {
         match kind {
-            Kind::Binary(op, width, [a, b]) => {
+            OperationKind::Binary(op, width, [a, b]) => {
                 self.access.values.binary(*op, *width, &frame.get(*a), &frame.get(*b))
             }
-            Kind::Compare(op, width, [a, b]) => {
+            OperationKind::Compare(op, width, [a, b]) => {
                 if let Some(found) =
                     self.access.values.compare_bound(frame, *op, *width, [*a, *b])?
                 {
@@ -21,24 +25,26 @@ impl<'m> Interpreter<'m> {
                 }
                 self.access.values.compare(*op, *width, &frame.get(*a), &frame.get(*b))
             }
-            Kind::Unary(op, from, to, a) => {
+            OperationKind::Unary(op, from, to, a) => {
                 self.access.values.unary(*op, *from, *to, &frame.get(*a))
             }
-            Kind::Select(width, [condition, a, b]) => self.access.values.select(
+            OperationKind::Select(width, [condition, a, b]) => self.access.values.select(
                 &frame.get(*condition),
                 &frame.get(*a),
                 &frame.get(*b),
                 *width,
             ),
-            Kind::Funnel(left, width, [high, low, amount]) => {
+            OperationKind::Funnel(left, width, [high, low, amount]) => {
                 let operands = [&frame.get(*high), &frame.get(*low), &frame.get(*amount)];
                 self.access.values.funnel(*left, *width, operands)
             }
-            Kind::Overflow(op, is_signed, width, [a, b]) => {
+            OperationKind::Overflow(op, is_signed, width, [a, b]) => {
                 self.access.values.overflow(*op, *is_signed, *width, &frame.get(*a), &frame.get(*b))
             }
-            Kind::Reduce(op, width, vector) => {
-                let Data::Many(elements) = frame.get(*vector) else { return Ok(Data::Poison) };
+            OperationKind::Reduce(op, width, vector) => {
+                let CellValue::Many(elements) = frame.get(*vector) else {
+                    return Ok(CellValue::Poison);
+                };
                 let mut all = elements.to_vec();
                 while all.len() > 1 {
                     let pairs = all.chunks(2).map(|pair| match pair {
@@ -47,26 +53,30 @@ impl<'m> Interpreter<'m> {
                     });
                     all = pairs.collect::<Result<_, _>>()?;
                 }
-                Ok(all.pop().unwrap_or(Data::Undefined))
+                Ok(all.pop().unwrap_or(CellValue::Undefined))
             }
-            Kind::Freeze(a) => Ok(frame.get(*a)),
-            Kind::Reveal(width, operand) => self.reveal(frame, *width, *operand),
-            Kind::Unsupported(what, remedy) => {
+            OperationKind::Freeze(a) => Ok(frame.get(*a)),
+            OperationKind::Reveal(width, operand) => self.reveal(frame, *width, *operand),
+            OperationKind::Unsupported(what, remedy) => {
                 self.access.values.error(format!("{what} is not supported"), remedy)
             }
-            Kind::Extract(..)
-            | Kind::Insert(..)
-            | Kind::ExtractElement(_)
-            | Kind::InsertElement(_)
-            | Kind::Shuffle(..) => self.access.values.rearrange(frame, kind),
+            OperationKind::Extract(..)
+            | OperationKind::Insert(..)
+            | OperationKind::ExtractElement(_)
+            | OperationKind::InsertElement(_)
+            | OperationKind::Shuffle(..) => self.access.values.rearrange(frame, kind),
             _ => self.access(frame, kind),
         }
     }
 
     /// Memory, addresses and calls.
-    fn access(&mut self, frame: &mut Frame<'m>, kind: &'m Kind) -> Result<Data, Stop> {
+    fn access(
+        &mut self,
+        frame: &mut Frame<'m>,
+        kind: &'m OperationKind,
+    ) -> Result<CellValue, ExecutionStop> {
         match kind {
-            Kind::Load(type_, place) => {
+            OperationKind::Load(type_, place) => {
                 let place = frame.get(*place);
                 let (block, index) = frame.position;
                 let code = &frame.function.blocks[block as usize];
@@ -75,42 +85,42 @@ impl<'m> Interpreter<'m> {
                     false => self.access.load(type_, place),
                 }
             }
-            Kind::Store(type_, [data, place]) => {
+            OperationKind::Store(type_, [data, place]) => {
                 self.access.store(type_, frame.get(*data), frame.get(*place))?;
-                Ok(Data::Undefined)
+                Ok(CellValue::Undefined)
             }
-            Kind::Allocate(name, bytes, granule, count) => {
+            OperationKind::Allocate(name, bytes, granule, count) => {
                 self.access.allocate(frame, name, (*bytes, *granule), *count)
             }
-            Kind::Address(base, offset, indices) => {
+            OperationKind::Address(base, offset, indices) => {
                 self.access.values.address(frame, frame.get(*base), *offset, indices)
             }
-            Kind::ToInteger(a) | Kind::ToPointer(a) => Ok(frame.get(*a)),
-            Kind::Call(function, arguments) => {
+            OperationKind::ToInteger(a) | OperationKind::ToPointer(a) => Ok(frame.get(*a)),
+            OperationKind::Call(function, arguments) => {
                 let arguments = arguments.iter().map(|argument| frame.get(*argument)).collect();
                 self.call(*function, arguments)
             }
-            Kind::CallPointer(target, arguments) => match frame.get(*target) {
-                Data::Function(function) => {
+            OperationKind::CallPointer(target, arguments) => match frame.get(*target) {
+                CellValue::Function(function) => {
                     let arguments = arguments.iter().map(|argument| frame.get(*argument)).collect();
                     self.call(function, arguments)
                 }
-                Data::Poison => Ok(Data::Poison),
+                CellValue::Poison => Ok(CellValue::Poison),
                 _ => self.access.values.error(
                     "which function is called here is not known",
                     "call functions by name, or choose with a public index",
                 ),
             },
-            Kind::Copy(operands) => self.access.copy(frame, operands),
-            Kind::Fill(operands) => self.access.fill(frame, operands),
-            Kind::Heap(sizes, is_zeroed) => self.access.heap(frame, sizes, *is_zeroed),
-            Kind::Begin(place) => {
-                if let (Some(dry_run), Data::Pointer(object, _)) =
+            OperationKind::Copy(operands) => self.access.copy(frame, operands),
+            OperationKind::Fill(operands) => self.access.fill(frame, operands),
+            OperationKind::Heap(sizes, is_zeroed) => self.access.heap(frame, sizes, *is_zeroed),
+            OperationKind::Begin(place) => {
+                if let (Some(dry_run), CellValue::Pointer(object, _)) =
                     (&mut self.access.values.scope.dry_run, frame.get(*place))
                 {
                     dry_run.begin(object);
                 }
-                Ok(Data::Undefined)
+                Ok(CellValue::Undefined)
             }
             _ => unreachable!("all other kinds were done"),
         }

@@ -1,8 +1,8 @@
 //! End of a block: continues by a public, secret or opened condition.
 
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::frame::{End, Frame, Next};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{Continuation, ExecutionOutcome, Frame};
 use crate::interpreter::Interpreter;
 use crate::ir::Terminator;
 
@@ -13,26 +13,32 @@ impl<'m> Interpreter<'m> {
         frame: &mut Frame<'m>,
         block: u32,
         until: &[u32],
-    ) -> Result<Next, Stop> {
+    ) -> Result<Continuation, ExecutionStop> {
         let function = frame.function;
         if let Some((exit, stay)) = frame.body.forced
             && exit == block
         {
-            return Ok(Next::Block(block, stay));
+            return Ok(Continuation::Block(block, stay));
         }
         Ok(match &function.blocks[block as usize].terminator {
-            Terminator::Jump(target) => Next::Block(block, *target),
-            Terminator::Return(None) => Next::End(End::Returned(Data::Undefined)),
-            Terminator::Return(Some(value)) => Next::End(End::Returned(frame.get(*value))),
-            Terminator::Unreachable => Next::End(End::Never),
+            Terminator::Jump(target) => Continuation::Block(block, *target),
+            Terminator::Return(None) => {
+                Continuation::End(ExecutionOutcome::Returned(CellValue::Undefined))
+            }
+            Terminator::Return(Some(value)) => {
+                Continuation::End(ExecutionOutcome::Returned(frame.get(*value)))
+            }
+            Terminator::Unreachable => Continuation::End(ExecutionOutcome::Never),
             Terminator::Branch(condition, yes, no) => {
                 let condition = self.access.values.uniform(frame.get(*condition))?;
                 match condition {
-                    Data::Public(bit) => {
+                    CellValue::Public(bit) => {
                         self.saw_exit(frame, block);
-                        Next::Block(block, if bit & 1 == 1 { *yes } else { *no })
+                        Continuation::Block(block, if bit & 1 == 1 { *yes } else { *no })
                     }
-                    opened @ Data::Opened(_) if self.access.values.scope.is_unconditional() => {
+                    opened @ CellValue::Opened(_)
+                        if self.access.values.scope.is_unconditional() =>
+                    {
                         self.pause(frame, block, vec![(opened, *yes)], *no)?
                     }
                     secret if secret.is_secret() => {
@@ -47,17 +53,18 @@ impl<'m> Interpreter<'m> {
                     case.map_or(*default, |(_, target)| *target)
                 };
                 let value = match frame.get(*value) {
-                    Data::Spread(values) => self.access.values.uniform_case(values, target)?,
+                    CellValue::Spread(values) => self.access.values.uniform_case(values, target)?,
                     value => value,
                 };
                 match value {
-                    Data::Public(value) => {
+                    CellValue::Public(value) => {
                         self.saw_exit(frame, block);
-                        Next::Block(block, target(value))
+                        Continuation::Block(block, target(value))
                     }
                     secret if secret.is_secret() => {
                         let arms = self.access.values.cases(&secret, cases)?;
-                        let is_opened = arms.iter().all(|(arm, _)| matches!(arm, Data::Opened(_)));
+                        let is_opened =
+                            arms.iter().all(|(arm, _)| matches!(arm, CellValue::Opened(_)));
                         if is_opened && self.access.values.scope.is_unconditional() {
                             return self.pause(frame, block, arms, *default);
                         }
@@ -70,10 +77,15 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Goes on after a condition that cannot be had, the exit of loops if there is one.
-    fn astray(&mut self, frame: &Frame<'m>, block: u32, found: Data) -> Result<Next, Stop> {
+    fn astray(
+        &mut self,
+        frame: &Frame<'m>,
+        block: u32,
+        found: CellValue,
+    ) -> Result<Continuation, ExecutionStop> {
         match found {
-            Data::Poison => {}
-            Data::Undefined => {
+            CellValue::Poison => {}
+            CellValue::Undefined => {
                 self.access
                     .values
                     .error("this condition depends on a value that is not set", "set it first")?;
@@ -84,9 +96,9 @@ impl<'m> Interpreter<'m> {
             }
         }
         if self.access.values.scope.dry_run.is_some() {
-            return Err(Stop::Abandon);
+            return Err(ExecutionStop::Abandon);
         }
-        Ok(Next::Block(block, self.exit_target(frame, block)))
+        Ok(Continuation::Block(block, self.exit_target(frame, block)))
     }
 
     /// The successor that leaves the innermost loop, else one that returns.

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Binary, Block, Instruction, Kind, Operand};
+use crate::ir::{Binary, IrBlock, IrInstruction, IrOperand, OperationKind};
 
 /// Registers that are the least or largest of two integers.
-pub(crate) type Bounds = HashMap<u32, (Binary, [Operand; 2])>;
+pub(crate) type Bounds = HashMap<u32, (Binary, [IrOperand; 2])>;
 
 /// Those of a function.
-pub(crate) fn bounds(blocks: &[Block]) -> Bounds {
+pub(crate) fn bounds(blocks: &[IrBlock]) -> Bounds {
     let instructions = blocks.iter().flat_map(|block| &block.instructions);
-    let bound = |instruction: &Instruction| match &instruction.kind {
-        Kind::Binary(
+    let bound = |instruction: &IrInstruction| match &instruction.kind {
+        OperationKind::Binary(
             op @ (Binary::UMin | Binary::UMax | Binary::SMin | Binary::SMax),
             _,
             sides,

@@ -4,7 +4,7 @@
 //! Blocks from which no path leads to a return (`abort`, `__builtin_unreachable`) do not count.
 //! The algorithm is Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001, Figure 3.
 
-use crate::ir::{Block, Terminator};
+use crate::ir::{IrBlock, Terminator};
 
 /// A natural loop.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Loop {
 
 /// Control flow of a function.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shape {
+pub(crate) struct ControlFlowGraph {
     /// Where both arms of a branch in this block meet; `None` if only at the return.
     pub(crate) joins: Vec<Option<u32>>,
     /// Whether a return can be reached from the block.
@@ -106,12 +106,12 @@ fn post_order(successors: &[Vec<u32>]) -> Vec<u32> {
     order
 }
 
-impl Shape {
+impl ControlFlowGraph {
     /// The shape of these blocks.
-    pub(crate) fn new(blocks: &[Block]) -> Shape {
+    pub(crate) fn new(blocks: &[IrBlock]) -> ControlFlowGraph {
         let successors: Vec<Vec<u32>> =
             blocks.iter().map(|block| block.terminator.successors()).collect();
-        let is_return = |block: &Block| matches!(block.terminator, Terminator::Return(_));
+        let is_return = |block: &IrBlock| matches!(block.terminator, Terminator::Return(_));
         let ends = reaching(&successors, blocks.iter().map(is_return).collect());
         let halts = reaching(&successors, successors.iter().map(Vec::is_empty).collect());
         let joins = joins(blocks, &successors, &ends);
@@ -131,11 +131,11 @@ impl Shape {
             let members = loops[index].contains.iter().enumerate().filter(|(_, inside)| **inside);
             members.for_each(|(block, _)| inner[block] = Some(index as u32));
         }
-        Shape { joins, ends, halts, loops, header_of, inner }
+        ControlFlowGraph { joins, ends, halts, loops, header_of, inner }
     }
 
     /// All blocks that may come after entering `first`, from which no path leads to a return.
-    pub(crate) fn dead_end(&self, blocks: &[Block], first: u32) -> Vec<u32> {
+    pub(crate) fn dead_end(&self, blocks: &[IrBlock], first: u32) -> Vec<u32> {
         let mut found = vec![first];
         let mut at = 0;
         while at < found.len() && !self.ends[first as usize] {
@@ -177,7 +177,7 @@ fn reaching(successors: &[Vec<u32>], these: Vec<bool>) -> Vec<bool> {
     ends
 }
 
-fn joins(blocks: &[Block], successors: &[Vec<u32>], ends: &[bool]) -> Vec<Option<u32>> {
+fn joins(blocks: &[IrBlock], successors: &[Vec<u32>], ends: &[bool]) -> Vec<Option<u32>> {
     // The reverse graph: node 0 is behind all returns, block b is node b + 1.
     let mut reverse = vec![Vec::new(); blocks.len() + 1];
     for (block, targets) in successors.iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! Source: Aho, Lam, Sethi, Ullman, "Compilers", 2nd edition, section 9.2.5, Figure 9.16.
 
-use crate::ir::Operand;
+use crate::ir::IrOperand;
 use crate::ir::module::Function;
 
 /// For each block, whether each register is needed once the block's phis have their values.
@@ -43,8 +43,8 @@ fn before(function: &Function, block: usize, live: &[Vec<bool>]) -> Vec<bool> {
     needed
 }
 
-fn mark(needed: &mut [bool], operand: Operand) {
-    if let Operand::Register(register) = operand {
+fn mark(needed: &mut [bool], operand: IrOperand) {
+    if let IrOperand::Register(register) = operand {
         needed[register as usize] = true;
     }
 }

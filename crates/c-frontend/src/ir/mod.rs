@@ -6,20 +6,20 @@ pub(crate) mod control_flow;
 pub(crate) mod liveness;
 pub(crate) mod module;
 
-use crate::diagnostic::Spot;
+use crate::diagnostic::SourceLocation;
 
 /// Where an instruction came from: file (an index), line and column, counted from 1; 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct InstructionLocation {
     pub(crate) file: u16,
     pub(crate) column: u16,
     pub(crate) line: u32,
 }
 
-impl Place {
+impl InstructionLocation {
     /// The place for people.
-    pub(crate) fn spot(self, files: &[String]) -> Spot {
-        Spot {
+    pub(crate) fn spot(self, files: &[String]) -> SourceLocation {
+        SourceLocation {
             file: files.get(usize::from(self.file)).cloned().unwrap_or_default(),
             line: self.line,
             column: u32::from(self.column),
@@ -29,7 +29,7 @@ impl Place {
 
 /// A register of the running function, or one of its constants.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Operand {
+pub(crate) enum IrOperand {
     Register(u32),
     Constant(u32),
 }
@@ -140,101 +140,101 @@ pub(crate) enum Unary {
 /// One index of an address computation: `stride` bytes each, below `bound` where C says so.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Index {
-    pub(crate) operand: Operand,
+    pub(crate) operand: IrOperand,
     pub(crate) width: u16,
     pub(crate) stride: i64,
     pub(crate) bound: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum OperationKind {
     /// Operation, width.
-    Binary(Binary, u16, [Operand; 2]),
-    Compare(Compare, u16, [Operand; 2]),
+    Binary(Binary, u16, [IrOperand; 2]),
+    Compare(Compare, u16, [IrOperand; 2]),
     /// Operation, from and to width.
-    Unary(Unary, u16, u16, Operand),
+    Unary(Unary, u16, u16, IrOperand),
     /// Width, condition, both.
-    Select(u16, [Operand; 3]),
+    Select(u16, [IrOperand; 3]),
     /// Funnel shift to the left or right of the width.
-    Funnel(bool, u16, [Operand; 3]),
+    Funnel(bool, u16, [IrOperand; 3]),
     /// Result and whether it overflowed; signed or not.
-    Overflow(Binary, bool, u16, [Operand; 2]),
+    Overflow(Binary, bool, u16, [IrOperand; 2]),
     /// All elements into one by the operation.
-    Reduce(Binary, u16, Operand),
-    Load(Type, Operand),
-    Store(Type, [Operand; 2]),
+    Reduce(Binary, u16, IrOperand),
+    Load(Type, IrOperand),
+    Store(Type, [IrOperand; 2]),
     /// The variable, bytes of one element, granule, count.
-    Allocate(String, u64, u8, Operand),
-    Address(Operand, i64, Vec<Index>),
+    Allocate(String, u64, u8, IrOperand),
+    Address(IrOperand, i64, Vec<Index>),
     /// Difference of two addresses, and back, both as integers of 64 bits.
-    ToInteger(Operand),
-    ToPointer(Operand),
-    Call(u32, Vec<Operand>),
-    CallPointer(Operand, Vec<Operand>),
+    ToInteger(IrOperand),
+    ToPointer(IrOperand),
+    Call(u32, Vec<IrOperand>),
+    CallPointer(IrOperand, Vec<IrOperand>),
     /// `memcpy` and `memmove`: target, source, bytes.
-    Copy([Operand; 3]),
+    Copy([IrOperand; 3]),
     /// `memset`: target, byte, bytes.
-    Fill([Operand; 3]),
+    Fill([IrOperand; 3]),
     /// `malloc` and `calloc`: bytes or count and bytes each.
-    Heap(Vec<Operand>, bool),
+    Heap(Vec<IrOperand>, bool),
     /// The variable at this address begins to live, and is not set.
-    Begin(Operand),
-    Extract(Operand, Vec<u32>),
-    Insert(Operand, Operand, Vec<u32>),
-    ExtractElement([Operand; 2]),
-    InsertElement([Operand; 3]),
+    Begin(IrOperand),
+    Extract(IrOperand, Vec<u32>),
+    Insert(IrOperand, IrOperand, Vec<u32>),
+    ExtractElement([IrOperand; 2]),
+    InsertElement([IrOperand; 3]),
     /// Mask, negative where undefined.
-    Shuffle([Operand; 2], Vec<i32>),
-    Freeze(Operand),
+    Shuffle([IrOperand; 2], Vec<i32>),
+    Freeze(IrOperand),
     /// `ph_reveal`: a secret of this width becomes public when the program runs.
-    Reveal(u16, Operand),
+    Reveal(u16, IrOperand),
     /// An unsupported construct, and what to write instead.
     Unsupported(String, String),
 }
 
-impl Kind {
+impl OperationKind {
     /// The operands.
-    pub(crate) fn operands(&self) -> Vec<Operand> {
+    pub(crate) fn operands(&self) -> Vec<IrOperand> {
         match self {
-            Kind::Binary(_, _, operands)
-            | Kind::Compare(_, _, operands)
-            | Kind::Overflow(_, _, _, operands)
-            | Kind::Store(_, operands)
-            | Kind::ExtractElement(operands)
-            | Kind::Shuffle(operands, _) => operands.to_vec(),
-            Kind::Select(_, operands)
-            | Kind::Funnel(_, _, operands)
-            | Kind::Copy(operands)
-            | Kind::Fill(operands)
-            | Kind::InsertElement(operands) => operands.to_vec(),
-            Kind::Unary(_, _, _, operand)
-            | Kind::Reduce(_, _, operand)
-            | Kind::Load(_, operand)
-            | Kind::Allocate(_, _, _, operand)
-            | Kind::ToInteger(operand)
-            | Kind::ToPointer(operand)
-            | Kind::Extract(operand, _)
-            | Kind::Begin(operand)
-            | Kind::Freeze(operand)
-            | Kind::Reveal(_, operand) => vec![*operand],
-            Kind::Address(base, _, indices) => {
+            OperationKind::Binary(_, _, operands)
+            | OperationKind::Compare(_, _, operands)
+            | OperationKind::Overflow(_, _, _, operands)
+            | OperationKind::Store(_, operands)
+            | OperationKind::ExtractElement(operands)
+            | OperationKind::Shuffle(operands, _) => operands.to_vec(),
+            OperationKind::Select(_, operands)
+            | OperationKind::Funnel(_, _, operands)
+            | OperationKind::Copy(operands)
+            | OperationKind::Fill(operands)
+            | OperationKind::InsertElement(operands) => operands.to_vec(),
+            OperationKind::Unary(_, _, _, operand)
+            | OperationKind::Reduce(_, _, operand)
+            | OperationKind::Load(_, operand)
+            | OperationKind::Allocate(_, _, _, operand)
+            | OperationKind::ToInteger(operand)
+            | OperationKind::ToPointer(operand)
+            | OperationKind::Extract(operand, _)
+            | OperationKind::Begin(operand)
+            | OperationKind::Freeze(operand)
+            | OperationKind::Reveal(_, operand) => vec![*operand],
+            OperationKind::Address(base, _, indices) => {
                 [*base].into_iter().chain(indices.iter().map(|index| index.operand)).collect()
             }
-            Kind::Call(_, operands) | Kind::Heap(operands, _) => operands.clone(),
-            Kind::CallPointer(target, operands) => {
+            OperationKind::Call(_, operands) | OperationKind::Heap(operands, _) => operands.clone(),
+            OperationKind::CallPointer(target, operands) => {
                 [*target].into_iter().chain(operands.iter().copied()).collect()
             }
-            Kind::Insert(a, b, _) => vec![*a, *b],
-            Kind::Unsupported(..) => Vec::new(),
+            OperationKind::Insert(a, b, _) => vec![*a, *b],
+            OperationKind::Unsupported(..) => Vec::new(),
         }
     }
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Instruction {
+pub(crate) struct IrInstruction {
     pub(crate) result: u32,
-    pub(crate) place: Place,
-    pub(crate) kind: Kind,
+    pub(crate) place: InstructionLocation,
+    pub(crate) kind: OperationKind,
 }
 
 /// A choice by the edge on which the block was entered.
@@ -242,12 +242,12 @@ pub(crate) struct Instruction {
 pub(crate) struct Phi {
     pub(crate) result: u32,
     pub(crate) width: u16,
-    pub(crate) incoming: Vec<(u32, Operand)>,
+    pub(crate) incoming: Vec<(u32, IrOperand)>,
 }
 
 impl Phi {
     /// The operand on the edge from block `from`.
-    pub(crate) fn from(&self, from: u32) -> Operand {
+    pub(crate) fn from(&self, from: u32) -> IrOperand {
         let found = self.incoming.iter().find(|(block, _)| *block == from);
         found.expect("a phi names each block that goes to its own").1
     }
@@ -256,16 +256,16 @@ impl Phi {
 #[derive(Clone, Debug)]
 pub(crate) enum Terminator {
     Jump(u32),
-    Branch(Operand, u32, u32),
+    Branch(IrOperand, u32, u32),
     /// Width, cases, default.
-    Switch(Operand, Vec<(u128, u32)>, u32),
-    Return(Option<Operand>),
+    Switch(IrOperand, Vec<(u128, u32)>, u32),
+    Return(Option<IrOperand>),
     Unreachable,
 }
 
 impl Terminator {
     /// The operands.
-    pub(crate) fn operand(&self) -> Option<Operand> {
+    pub(crate) fn operand(&self) -> Option<IrOperand> {
         match self {
             Terminator::Branch(operand, ..) | Terminator::Switch(operand, ..) => Some(*operand),
             Terminator::Return(operand) => *operand,
@@ -286,12 +286,12 @@ impl Terminator {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
+pub(crate) struct IrBlock {
     pub(crate) phis: Vec<Phi>,
-    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) instructions: Vec<IrInstruction>,
     pub(crate) terminator: Terminator,
     /// Of the terminator.
-    pub(crate) place: Place,
+    pub(crate) place: InstructionLocation,
     /// Whether there was an edge out of it that C says is never taken: LLVM leaves an assumption.
     pub(crate) assumes: bool,
 }

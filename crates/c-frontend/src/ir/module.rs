@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use crate::diagnostic::Spot;
+use crate::diagnostic::SourceLocation;
 use crate::ir::bounds::Bounds;
-use crate::ir::control_flow::Shape;
-use crate::ir::{Block, Constant, Kind, Operand, Place, Type};
+use crate::ir::control_flow::ControlFlowGraph;
+use crate::ir::{Constant, InstructionLocation, IrBlock, IrOperand, OperationKind, Type};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
@@ -19,11 +19,11 @@ pub(crate) struct Function {
     /// Of each register, whether it is a load that is only stored again, in the same block.
     pub(crate) moved: Vec<bool>,
     /// Registers that are choices between integers: condition and both.
-    pub(crate) choices: HashMap<u32, [Operand; 3]>,
+    pub(crate) choices: HashMap<u32, [IrOperand; 3]>,
     pub(crate) bounds: Bounds,
     /// The first is where it begins; none if it is only declared.
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) shape: Shape,
+    pub(crate) blocks: Vec<IrBlock>,
+    pub(crate) shape: ControlFlowGraph,
     /// Which registers are needed in each block, once it was asked (`liveness.rs`).
     pub(crate) live: OnceLock<Vec<Vec<bool>>>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Global {
     /// `None` if it is not set, or defined elsewhere.
     pub(crate) initial: Option<Initial>,
     pub(crate) is_constant: bool,
-    pub(crate) place: Place,
+    pub(crate) place: InstructionLocation,
 }
 
 /// The initial value of a global variable: zeros but for some scalars.
@@ -51,22 +51,22 @@ pub(crate) struct Initial {
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Module {
+pub(crate) struct IrModule {
     pub(crate) functions: Vec<Function>,
     pub(crate) globals: Vec<Global>,
     pub(crate) files: Vec<String>,
 }
 
-impl Module {
+impl IrModule {
     /// Whether anything is opened when the program runs.
     pub(crate) fn reveals(&self) -> bool {
         let blocks = self.functions.iter().flat_map(|function| &function.blocks);
         let mut all = blocks.flat_map(|block| &block.instructions);
-        all.any(|instruction| matches!(instruction.kind, Kind::Reveal(..)))
+        all.any(|instruction| matches!(instruction.kind, OperationKind::Reveal(..)))
     }
 
     /// A place for people.
-    pub(crate) fn spot(&self, place: Place) -> Spot {
+    pub(crate) fn spot(&self, place: InstructionLocation) -> SourceLocation {
         place.spot(&self.files)
     }
 

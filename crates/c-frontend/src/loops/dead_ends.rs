@@ -4,24 +4,28 @@
 //! is entered.
 
 use crate::compiler::library::{NO_STOP, is_assertion};
-use crate::data::Data;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
 use crate::interpreter::Interpreter;
-use crate::ir::control_flow::{Loop, Shape};
-use crate::ir::{Block, Kind, Place};
+use crate::ir::control_flow::{ControlFlowGraph, Loop};
+use crate::ir::{InstructionLocation, IrBlock, OperationKind};
 
 /// Remedy for an assertion on a secret or an opened value.
 const NO_ASSERTION: &str = "give whether it holds as a result, or leave assertions out with \
                             `#define NDEBUG` before `#include <assert.h>`";
 
 /// The arms of a branch: conditions with their targets, and the default target.
-type Arms = (Vec<(Data, u32)>, u32);
+type Arms = (Vec<(CellValue, u32)>, u32);
 
 impl<'m> Interpreter<'m> {
     /// Refuses a loop that has no exit.
-    pub(crate) fn check_has_exit(&mut self, frame: &Frame<'m>, block: u32) -> Result<(), Stop> {
+    pub(crate) fn check_has_exit(
+        &mut self,
+        frame: &Frame<'m>,
+        block: u32,
+    ) -> Result<(), ExecutionStop> {
         let shape = &frame.function.shape;
         let Some(index) = shape.header_of[block as usize] else { return Ok(()) };
         let entered = &shape.loops[index as usize];
@@ -41,7 +45,7 @@ impl<'m> Interpreter<'m> {
         } else {
             self.access.values.never_ends(place)?;
         }
-        Err(Stop::Fatal)
+        Err(ExecutionStop::Fatal)
     }
 
     /// The arms of a branch from which the function can return, and one of them as the default;
@@ -53,10 +57,10 @@ impl<'m> Interpreter<'m> {
     pub(crate) fn live_arms(
         &mut self,
         frame: &Frame<'m>,
-        mut paths: Vec<(Data, u32)>,
+        mut paths: Vec<(CellValue, u32)>,
         mut default: u32,
         decided: &str,
-    ) -> Result<Option<Arms>, Stop> {
+    ) -> Result<Option<Arms>, ExecutionStop> {
         self.check_dead_ends(frame, &paths, default, decided)?;
         let ends = &frame.function.shape.ends;
         paths.retain(|(_, target)| ends[*target as usize]);
@@ -73,17 +77,24 @@ impl<'m> Interpreter<'m> {
     fn check_dead_ends(
         &mut self,
         frame: &Frame<'m>,
-        paths: &[(Data, u32)],
+        paths: &[(CellValue, u32)],
         default: u32,
         decided: &str,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), ExecutionStop> {
         let (shape, blocks) = (&frame.function.shape, &frame.function.blocks);
-        let stops = |kind: &Kind| {
-            matches!(kind, Kind::Call(..) | Kind::CallPointer(..) | Kind::Unsupported(..))
+        let stops = |kind: &OperationKind| {
+            matches!(
+                kind,
+                OperationKind::Call(..)
+                    | OperationKind::CallPointer(..)
+                    | OperationKind::Unsupported(..)
+            )
         };
         let module = self.module;
-        let is_assertion = |kind: &Kind| match kind {
-            Kind::Call(called, _) => is_assertion(&module.functions[*called as usize].name),
+        let is_assertion = |kind: &OperationKind| match kind {
+            OperationKind::Call(called, _) => {
+                is_assertion(&module.functions[*called as usize].name)
+            }
             _ => false,
         };
         let targets = paths.iter().map(|(_, target)| *target).chain([default]);
@@ -112,8 +123,8 @@ impl<'m> Interpreter<'m> {
     }
 }
 
-impl Evaluator {
-    fn never_ends(&mut self, place: Place) -> Result<Data, Stop> {
+impl OperationEvaluator {
+    fn never_ends(&mut self, place: InstructionLocation) -> Result<CellValue, ExecutionStop> {
         if place.line > 0 {
             self.report.place = place;
         }
@@ -123,7 +134,11 @@ impl Evaluator {
 }
 
 /// Where a loop without an exit begins, if there is one among these blocks of a dead end.
-fn endless(shape: &Shape, blocks: &[Block], behind: &[u32]) -> Option<Place> {
+fn endless(
+    shape: &ControlFlowGraph,
+    blocks: &[IrBlock],
+    behind: &[u32],
+) -> Option<InstructionLocation> {
     let mut stays = behind.iter().filter(|block| !shape.halts[**block as usize]);
     // What is only left where C says that it is not is never entered.
     if stays.clone().any(|block| blocks[*block as usize].assumes) {
@@ -137,7 +152,7 @@ fn endless(shape: &Shape, blocks: &[Block], behind: &[u32]) -> Option<Place> {
 
 /// Where people see that a loop begins: its header may hold what is inside, and a back edge says
 /// `i++` or the loop's last line.
-fn begins(blocks: &[Block], found: &Loop) -> Place {
+fn begins(blocks: &[IrBlock], found: &Loop) -> InstructionLocation {
     let ends = found.latches.iter().chain([&found.header]);
     let places = ends.map(|block| blocks[*block as usize].place);
     places.filter(|place| place.line > 0).min_by_key(|place| place.line).unwrap_or_default()

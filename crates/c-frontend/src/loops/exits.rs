@@ -4,12 +4,12 @@
 //! is public, or the public part of one, seen often enough between the exits that secrets
 //! decide.
 
-use crate::data::Data;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
 use crate::interpreter::Interpreter;
-use crate::ir::Operand;
+use crate::ir::IrOperand;
 
 /// Exits of a loop by secrets, one after the other, with none by a public condition between.
 const SECRET_EXITS_MAX: u32 = 64;
@@ -23,7 +23,11 @@ const NODES_MAX: u32 = 256;
 
 impl<'m> Interpreter<'m> {
     /// Refuses a loop that only a secret ends.
-    pub(crate) fn check_loop(&mut self, frame: &mut Frame<'m>, block: u32) -> Result<bool, Stop> {
+    pub(crate) fn check_loop(
+        &mut self,
+        frame: &mut Frame<'m>,
+        block: u32,
+    ) -> Result<bool, ExecutionStop> {
         let shape = &frame.function.shape;
         let Some(inner) = shape.inner[block as usize] else { return Ok(true) };
         let exits = &shape.loops[inner as usize].exits;
@@ -47,7 +51,9 @@ impl<'m> Interpreter<'m> {
         // The first of its conditions is where people look for a loop.
         let conditions = exits.iter().filter_map(|(from, _)| {
             let code = &frame.function.blocks[*from as usize];
-            let Some(Operand::Register(condition)) = code.terminator.operand() else { return None };
+            let Some(IrOperand::Register(condition)) = code.terminator.operand() else {
+                return None;
+            };
             Some(code.instructions.iter().find(|i| i.result == condition)?.place)
         });
         let first = conditions.filter(|place| place.line > 0).min_by_key(|place| place.line);
@@ -57,9 +63,9 @@ impl<'m> Interpreter<'m> {
     }
 }
 
-impl Evaluator {
+impl OperationEvaluator {
     /// Refuses a loop of which a secret decides how often it runs.
-    pub(crate) fn refuse_secret_bound(&mut self) -> Result<Data, Stop> {
+    pub(crate) fn refuse_secret_bound(&mut self) -> Result<CellValue, ExecutionStop> {
         self.error(
             "how often this loop runs depends on a secret",
             "loop up to a public bound, and let an `if` decide what an iteration does",

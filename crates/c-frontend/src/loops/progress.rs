@@ -3,9 +3,9 @@
 //! What it does not protect against: a public condition that never comes to its end in a loop that
 //! computes on secrets.
 
-use crate::evaluate::report::Stop;
+use crate::evaluate::report::ExecutionStop;
 use crate::interpreter::Interpreter;
-use crate::ir::Place;
+use crate::ir::InstructionLocation;
 
 /// Steps of a program: a day's work, so that one that never ends is told so.
 const STEPS_MAX: u64 = 1 << 40;
@@ -17,7 +17,10 @@ const PUBLIC_STEPS_MAX: u64 = 1 << 28;
 impl Interpreter<'_> {
     /// Refuses a program that does not end, as far as can be told.
     #[inline]
-    pub(crate) fn check_progress(&mut self, place: Place) -> Result<(), Stop> {
+    pub(crate) fn check_progress(
+        &mut self,
+        place: InstructionLocation,
+    ) -> Result<(), ExecutionStop> {
         self.access.check_budget()?;
         if self.progress.steps <= self.progress.steps_seen + PUBLIC_STEPS_MAX {
             return Ok(());
@@ -38,6 +41,6 @@ impl Interpreter<'_> {
         self.access
             .values
             .error(what, "see that the loop comes to its end, or give it a smaller bound")?;
-        Err(Stop::Fatal)
+        Err(ExecutionStop::Fatal)
     }
 }

@@ -1,15 +1,15 @@
-//! [`Cell`]: one granule of memory, and the hash by which logs find it.
+//! [`MemoryCell`]: one granule of memory, and the hash by which logs find it.
 
 use std::hash::Hasher;
 use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
 
-use crate::data::Data;
+use crate::data::CellValue;
 
 /// One granule of memory.
 #[derive(Clone)]
-pub(crate) enum Cell {
+pub(crate) enum MemoryCell {
     Undefined,
     /// Belongs to the value that begins so many cells before.
     Tail(u32),
@@ -20,44 +20,52 @@ pub(crate) enum Cell {
     /// A secret integer of so many bytes in a dry run.
     Hidden(u8),
     /// Anything else of so many bytes.
-    Other(Rc<Data>, u8),
+    Other(Rc<CellValue>, u8),
 }
 
-const _: () = assert!(size_of::<Cell>() == 16);
+const _: () = assert!(size_of::<MemoryCell>() == 16);
 
-impl Cell {
-    pub(crate) fn new(data: &Data, bytes: u8) -> Cell {
+impl MemoryCell {
+    pub(crate) fn new(data: &CellValue, bytes: u8) -> MemoryCell {
         match data {
-            Data::Undefined => Cell::Undefined,
-            Data::Public(value) if bytes <= 8 => Cell::Public(*value as u64, bytes),
-            Data::Secret(value) if value.lanes() == 1 => Cell::Lane(value.clone(), 0, bytes),
-            Data::Lane(value, lane) => Cell::Lane(value.clone(), *lane, bytes),
-            Data::Hidden => Cell::Hidden(bytes),
-            other => Cell::Other(Rc::new(other.clone()), bytes),
+            CellValue::Undefined => MemoryCell::Undefined,
+            CellValue::Public(value) if bytes <= 8 => MemoryCell::Public(*value as u64, bytes),
+            CellValue::Secret(value) if value.lanes() == 1 => {
+                MemoryCell::Lane(value.clone(), 0, bytes)
+            }
+            CellValue::Lane(value, lane) => MemoryCell::Lane(value.clone(), *lane, bytes),
+            CellValue::Hidden => MemoryCell::Hidden(bytes),
+            other => MemoryCell::Other(Rc::new(other.clone()), bytes),
         }
     }
 
     /// The value that begins here and its bytes.
-    pub(crate) fn value(&self) -> Option<(Data, u8)> {
+    pub(crate) fn value(&self) -> Option<(CellValue, u8)> {
         match self {
-            Cell::Undefined | Cell::Tail(_) => None,
-            Cell::Public(value, bytes) => Some((Data::Public(u128::from(*value)), *bytes)),
-            Cell::Lane(value, _, bytes) if value.lanes() == 1 => {
-                Some((Data::Secret(value.clone()), *bytes))
+            MemoryCell::Undefined | MemoryCell::Tail(_) => None,
+            MemoryCell::Public(value, bytes) => {
+                Some((CellValue::Public(u128::from(*value)), *bytes))
             }
-            Cell::Lane(value, lane, bytes) => Some((Data::Lane(value.clone(), *lane), *bytes)),
-            Cell::Hidden(bytes) => Some((Data::Hidden, *bytes)),
-            Cell::Other(data, bytes) => Some(((**data).clone(), *bytes)),
+            MemoryCell::Lane(value, _, bytes) if value.lanes() == 1 => {
+                Some((CellValue::Secret(value.clone()), *bytes))
+            }
+            MemoryCell::Lane(value, lane, bytes) => {
+                Some((CellValue::Lane(value.clone(), *lane), *bytes))
+            }
+            MemoryCell::Hidden(bytes) => Some((CellValue::Hidden, *bytes)),
+            MemoryCell::Other(data, bytes) => Some(((**data).clone(), *bytes)),
         }
     }
 }
 
 /// A cell as `factor` cells of a finer granule.
-pub(crate) fn finer(cell: Cell, factor: u32) -> Vec<Cell> {
+pub(crate) fn finer(cell: MemoryCell, factor: u32) -> Vec<MemoryCell> {
     match cell {
-        Cell::Undefined => vec![Cell::Undefined; factor as usize],
-        Cell::Tail(back) => (0..factor).map(|k| Cell::Tail(back * factor + k)).collect(),
-        head => std::iter::once(head).chain((1..factor).map(Cell::Tail)).collect(),
+        MemoryCell::Undefined => vec![MemoryCell::Undefined; factor as usize],
+        MemoryCell::Tail(back) => {
+            (0..factor).map(|k| MemoryCell::Tail(back * factor + k)).collect()
+        }
+        head => std::iter::once(head).chain((1..factor).map(MemoryCell::Tail)).collect(),
     }
 }
 

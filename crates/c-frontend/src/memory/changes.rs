@@ -2,40 +2,48 @@
 
 use std::rc::Rc;
 
-use crate::data::Data;
-use crate::memory::Memory;
-use crate::memory::cell::Cell;
+use crate::data::CellValue;
+use crate::memory::ObjectStore;
+use crate::memory::cell::MemoryCell;
 use crate::memory::log::{Log, refine_log};
-use crate::memory::object::Storage;
+use crate::memory::object::ObjectStorage;
 
-impl Memory {
+impl ObjectStore {
     /// Puts a value into cells; all values that it overlaps must be covered whole, see
-    /// [`Memory::straddlers`].
-    pub(crate) fn put(&mut self, object: u32, offset: u64, bytes: u8, data: &Data) {
+    /// [`ObjectStore::straddlers`].
+    pub(crate) fn put(&mut self, object: u32, offset: u64, bytes: u8, data: &CellValue) {
         let granule = self.objects[object as usize].granule;
         let (first, count) = (offset / granule, u64::from(bytes) / granule);
         let last = (first + count.max(1) - 1) as usize;
-        if let Storage::Cells(cells) = &mut self.objects[object as usize].storage
+        if let ObjectStorage::Cells(cells) = &mut self.objects[object as usize].storage
             && !cells.make(first as usize, last, &mut self.budget)
         {
             return;
         }
-        self.set(object, first as u32, Cell::new(data, bytes));
+        self.set(object, first as u32, MemoryCell::new(data, bytes));
         for k in 1..count as u32 {
-            let cell =
-                if matches!(data, Data::Undefined) { Cell::Undefined } else { Cell::Tail(k) };
+            let cell = if matches!(data, CellValue::Undefined) {
+                MemoryCell::Undefined
+            } else {
+                MemoryCell::Tail(k)
+            };
             self.set(object, first as u32 + k, cell);
         }
     }
 
     /// Values that lie partly in a stretch and partly outside: where they begin, what they are.
-    pub(crate) fn straddlers(&self, object: u32, offset: u64, bytes: u64) -> Vec<(u64, Data, u8)> {
+    pub(crate) fn straddlers(
+        &self,
+        object: u32,
+        offset: u64,
+        bytes: u64,
+    ) -> Vec<(u64, CellValue, u8)> {
         let found = &self.objects[object as usize];
-        let Storage::Cells(cells) = &found.storage else { return Vec::new() };
+        let ObjectStorage::Cells(cells) = &found.storage else { return Vec::new() };
         let mut all = Vec::new();
         for at in [offset, offset + bytes] {
             let index = (at / found.granule) as usize;
-            if let Some(Cell::Tail(back)) = cells.get(index) {
+            if let Some(MemoryCell::Tail(back)) = cells.get(index) {
                 let head = index - *back as usize;
                 let value = cells.at(head).value();
                 let (data, size) = value.expect("a tail has a head");
@@ -57,7 +65,9 @@ impl Memory {
         }
         let factor = (granule / wanted) as u32;
         let size = self.objects[object as usize].size.div_ceil(wanted) as usize;
-        let Storage::Cells(cells) = &mut self.objects[object as usize].storage else { return };
+        let ObjectStorage::Cells(cells) = &mut self.objects[object as usize].storage else {
+            return;
+        };
         if !cells.refine(factor, size, &mut self.budget) {
             return;
         }
@@ -77,8 +87,8 @@ impl Memory {
         }
     }
 
-    fn set(&mut self, object: u32, index: u32, cell: Cell) {
-        let Storage::Cells(cells) = &mut self.objects[object as usize].storage else {
+    fn set(&mut self, object: u32, index: u32, cell: MemoryCell) {
+        let ObjectStorage::Cells(cells) = &mut self.objects[object as usize].storage else {
             unreachable!("a table is made cells before it is written")
         };
         let Some(place) = cells.cell_mut(index as usize, &mut self.budget) else { return };
@@ -100,7 +110,7 @@ impl Memory {
             self.free.append(&mut self.released);
         }
         for ((object, index), cell) in &mut log.cells {
-            if let Storage::Cells(cells) = &mut self.objects[*object as usize].storage
+            if let ObjectStorage::Cells(cells) = &mut self.objects[*object as usize].storage
                 && let Some(place) = cells.cell_mut(*index as usize, &mut self.budget)
             {
                 std::mem::swap(place, cell);
@@ -113,7 +123,7 @@ impl Memory {
         log
     }
 
-    /// Puts back what a log of [`Memory::undo`] says.
+    /// Puts back what a log of [`ObjectStore::undo`] says.
     pub(crate) fn apply(&mut self, log: &Log) {
         for ((object, index), cell) in &log.cells {
             if self.objects[*object as usize].is_alive {
@@ -139,13 +149,13 @@ impl Memory {
 
     /// The value that begins in a cell, as a log has it or else memory; `None` in the middle of
     /// one.
-    pub(crate) fn entry(&self, log: &Log, object: u32, index: u32) -> Option<(Data, u32)> {
+    pub(crate) fn entry(&self, log: &Log, object: u32, index: u32) -> Option<(CellValue, u32)> {
         let found = &self.objects[object as usize];
-        let Storage::Cells(cells) = &found.storage else { return None };
+        let ObjectStorage::Cells(cells) = &found.storage else { return None };
         let cell = log.cells.get(&(object, index)).or_else(|| cells.get(index as usize))?;
         match cell {
-            Cell::Tail(_) => None,
-            Cell::Undefined => Some((Data::Undefined, 1)),
+            MemoryCell::Tail(_) => None,
+            MemoryCell::Undefined => Some((CellValue::Undefined, 1)),
             cell => cell
                 .value()
                 .map(|(data, size)| (data, (u64::from(size) / found.granule).max(1) as u32)),

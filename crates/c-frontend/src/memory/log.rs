@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-use crate::memory::cell::{Cell, PairHasher, finer};
+use crate::memory::cell::{MemoryCell, PairHasher, finer};
 
-pub(super) type Cells = HashMap<(u32, u32), Cell, BuildHasherDefault<PairHasher>>;
+pub(super) type Cells = HashMap<(u32, u32), MemoryCell, BuildHasherDefault<PairHasher>>;
 
 /// Contents of cells before or after changes.
 #[derive(Default)]

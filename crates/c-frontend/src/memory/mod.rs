@@ -14,15 +14,15 @@ pub(crate) mod object;
 pub(crate) mod pages;
 pub(crate) mod table;
 
-use crate::data::Data;
-use crate::memory::cell::Cell;
+use crate::data::CellValue;
+use crate::memory::cell::MemoryCell;
 use crate::memory::log::Log;
-use crate::memory::object::{Object, Storage};
-use crate::memory::pages::{CellBudget, Full, Pages};
+use crate::memory::object::{Object, ObjectStorage};
+use crate::memory::pages::{CellBudget, CellPages, NoMoreCells};
 
 /// All objects.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct ObjectStore {
     objects: Vec<Object>,
     free: Vec<u32>,
     /// Released while there were logs.
@@ -39,21 +39,27 @@ pub(crate) enum AccessError {
 }
 
 /// The result of a load.
-pub(crate) enum Found {
-    Whole(Data),
+pub(crate) enum LoadResult {
+    Whole(CellValue),
     /// Several values, or parts: each with its first byte and its bytes.
-    Parts(Vec<(Data, i64, u8)>),
+    Parts(Vec<(CellValue, i64, u8)>),
     /// A lane of a table's chunk that is not read yet: leaf and row.
     Unread(u32, u64),
 }
 
-impl Memory {
+impl ObjectStore {
     /// Why the cell budget is spent; what was written since is lost.
-    pub(crate) fn full(&self) -> Option<Full> {
+    pub(crate) fn full(&self) -> Option<NoMoreCells> {
         self.budget.full
     }
 
-    pub(crate) fn add(&mut self, name: &str, size: u64, granule: u8, storage: Storage) -> u32 {
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        size: u64,
+        granule: u8,
+        storage: ObjectStorage,
+    ) -> u32 {
         let object = Object {
             name: name.to_owned(),
             size,
@@ -78,30 +84,36 @@ impl Memory {
 
     pub(crate) fn allocate(&mut self, name: &str, size: u64, granule: u8) -> u32 {
         let cells = size.div_ceil(u64::from(granule.max(1)));
-        self.add(name, size, granule, Storage::Cells(Pages::new(cells as usize)))
+        self.add(name, size, granule, ObjectStorage::Cells(CellPages::new(cells as usize)))
     }
 
-    /// As [`Memory::allocate`], but all is 0.
+    /// As [`ObjectStore::allocate`], but all is 0.
     pub(crate) fn allocate_zeroed(&mut self, name: &str, size: u64, granule: u8) -> u32 {
         let cells = size.div_ceil(u64::from(granule.max(1)));
-        let zero = Box::new([Cell::new(&Data::Public(0), granule.max(1))]);
-        self.add(name, size, granule, Storage::Cells(Pages::repeated(cells as usize, zero)))
+        let zero = Box::new([MemoryCell::new(&CellValue::Public(0), granule.max(1))]);
+        self.add(
+            name,
+            size,
+            granule,
+            ObjectStorage::Cells(CellPages::repeated(cells as usize, zero)),
+        )
     }
 
     /// Sets an object, to which nothing was written yet, to what one repeats.
     pub(crate) fn repeat(&mut self, object: u32, one: u32) {
         let (granule, size) = (self.object(one).granule, self.object(object).size);
-        let Storage::Cells(cells) = &self.object(one).storage else { return };
-        let cells = Pages::repeated(size.div_ceil(granule) as usize, cells.copied());
+        let ObjectStorage::Cells(cells) = &self.object(one).storage else { return };
+        let cells = CellPages::repeated(size.div_ceil(granule) as usize, cells.copied());
         let repeating = self.object_mut(object);
-        (repeating.storage, repeating.granule) = (Storage::Cells(cells), granule);
+        (repeating.storage, repeating.granule) = (ObjectStorage::Cells(cells), granule);
     }
 
     pub(crate) fn release(&mut self, object: u32) {
         let released = &mut self.objects[object as usize];
         if std::mem::replace(&mut released.is_alive, false) {
-            let storage = std::mem::replace(&mut released.storage, Storage::Cells(Pages::new(0)));
-            if let Storage::Cells(cells) = storage {
+            let storage =
+                std::mem::replace(&mut released.storage, ObjectStorage::Cells(CellPages::new(0)));
+            if let ObjectStorage::Cells(cells) = storage {
                 self.budget.give_back(&cells);
             }
             match self.logs.is_empty() {
@@ -135,19 +147,19 @@ impl Memory {
     }
 
     /// Finds the value at `offset`; the access must have been checked.
-    pub(crate) fn find(&self, object: u32, offset: u64, bytes: u8) -> Found {
+    pub(crate) fn find(&self, object: u32, offset: u64, bytes: u8) -> LoadResult {
         let found = &self.objects[object as usize];
         match &found.storage {
-            Storage::Cells(cells) => {
+            ObjectStorage::Cells(cells) => {
                 if offset.is_multiple_of(found.granule)
                     && let Some((data, size)) = cells.at((offset / found.granule) as usize).value()
                     && size == bytes
                 {
-                    return Found::Whole(data);
+                    return LoadResult::Whole(data);
                 }
                 parts(cells, found.granule, offset, u64::from(bytes))
             }
-            Storage::Table(table) => {
+            ObjectStorage::Table(table) => {
                 let (row, within) = (offset / table.row_bytes, offset % table.row_bytes);
                 let Some(leaf) = table.leaf_at[within as usize] else {
                     return self.behind_padding(object, offset, bytes);
@@ -156,9 +168,9 @@ impl Memory {
                     (table.leaves[leaf as usize].offset, table.leaves[leaf as usize].bytes);
                 let (data, begin) = (table.cell(leaf, row), (row * table.row_bytes + start) as i64);
                 match data {
-                    None => Found::Unread(leaf, row),
+                    None => LoadResult::Unread(leaf, row),
                     Some(data) if begin == offset as i64 && size == u64::from(bytes) => {
-                        Found::Whole(data)
+                        LoadResult::Whole(data)
                     }
                     Some(data) => {
                         let mut all = vec![(data, begin, size as u8)];
@@ -166,12 +178,12 @@ impl Memory {
                         if end < offset + u64::from(bytes) {
                             let rest = (offset + u64::from(bytes) - end) as u8;
                             match self.find(object, end, rest) {
-                                Found::Whole(data) => all.push((data, end as i64, rest)),
-                                Found::Parts(parts) => all.extend(parts),
+                                LoadResult::Whole(data) => all.push((data, end as i64, rest)),
+                                LoadResult::Parts(parts) => all.extend(parts),
                                 unread => return unread,
                             }
                         }
-                        Found::Parts(all)
+                        LoadResult::Parts(all)
                     }
                 }
             }
@@ -179,26 +191,26 @@ impl Memory {
     }
 
     /// The values from a padding byte of a row on.
-    fn behind_padding(&self, object: u32, offset: u64, bytes: u8) -> Found {
+    fn behind_padding(&self, object: u32, offset: u64, bytes: u8) -> LoadResult {
         if bytes == 1 {
-            return Found::Whole(Data::Undefined);
+            return LoadResult::Whole(CellValue::Undefined);
         }
-        let mut all = vec![(Data::Undefined, offset as i64, 1)];
+        let mut all = vec![(CellValue::Undefined, offset as i64, 1)];
         match self.find(object, offset + 1, bytes - 1) {
-            Found::Whole(data) => all.push((data, offset as i64 + 1, bytes - 1)),
-            Found::Parts(parts) => all.extend(parts),
+            LoadResult::Whole(data) => all.push((data, offset as i64 + 1, bytes - 1)),
+            LoadResult::Parts(parts) => all.extend(parts),
             unread => return unread,
         }
-        Found::Parts(all)
+        LoadResult::Parts(all)
     }
 
     /// Bytes from `offset` to the end of the value there.
     pub(crate) fn size_at(&self, object: u32, offset: u64) -> u64 {
         let found = &self.objects[object as usize];
-        let Storage::Cells(cells) = &found.storage else { return 1 };
+        let ObjectStorage::Cells(cells) = &found.storage else { return 1 };
         let index = (offset / found.granule) as usize;
         let head = match cells.at(index) {
-            Cell::Tail(back) => index - *back as usize,
+            MemoryCell::Tail(back) => index - *back as usize,
             _ => index,
         };
         let size = cells.at(head).value().map_or(found.granule, |(_, size)| u64::from(size));
@@ -206,10 +218,10 @@ impl Memory {
     }
 
     /// The values at cells of one column of a table, a fixed number of rows apart, if all of them were
-    /// read; the access must have been checked. The same as [`Memory::find`] for each, but faster, for
-    /// loops down a column of a matrix.
-    pub(crate) fn column(&self, object: u32, places: &[i64], bytes: u64) -> Option<Vec<Data>> {
-        let Storage::Table(table) = &self.object(object).storage else { return None };
+    /// read; the access must have been checked. The same as [`ObjectStore::find`] for each, but
+    /// faster, for loops down a column of a matrix.
+    pub(crate) fn column(&self, object: u32, places: &[i64], bytes: u64) -> Option<Vec<CellValue>> {
+        let ObjectStorage::Table(table) = &self.object(object).storage else { return None };
         let [first, second, ..] = *places else { return None };
         let (step, row_bytes) = (second - first, table.row_bytes as i64);
         let (row, within, rows) = (first / row_bytes, first % row_bytes, step / row_bytes);
@@ -226,10 +238,10 @@ impl Memory {
     }
 }
 
-pub(crate) fn parts(cells: &Pages, granule: u64, offset: u64, bytes: u64) -> Found {
+pub(crate) fn parts(cells: &CellPages, granule: u64, offset: u64, bytes: u64) -> LoadResult {
     let mut found = Vec::new();
     let mut index = (offset / granule) as usize;
-    if let Cell::Tail(back) = cells.at(index) {
+    if let MemoryCell::Tail(back) = cells.at(index) {
         index -= *back as usize;
     }
     while (index as u64) * granule < offset + bytes {
@@ -242,7 +254,11 @@ pub(crate) fn parts(cells: &Pages, granule: u64, offset: u64, bytes: u64) -> Fou
             }
         }
     }
-    if found.is_empty() { Found::Whole(Data::Undefined) } else { Found::Parts(found) }
+    if found.is_empty() {
+        LoadResult::Whole(CellValue::Undefined)
+    } else {
+        LoadResult::Parts(found)
+    }
 }
 
 #[cfg(test)]
@@ -254,19 +270,19 @@ mod tests {
     use phineus_frontend::untyped::Value;
 
     use super::*;
-    use crate::memory::table::{Leaf, Table};
+    use crate::memory::table::{InputMemory, TableColumn};
 
     /// Ten rows of 8 bytes: 4 of a column in chunks of 4 rows, of which the last is not read, 2 of
     /// a column that is one chunk, 2 of nothing.
-    fn table() -> Table {
+    fn table() -> InputMemory {
         let tracer = Tracer::new("table", std::io::sink()).expect("a sink takes all");
         let element = ElementType::unsigned(16);
         let chunk = |lanes| Some(Rc::new(Value::poisoned(&tracer, element, lanes)));
         let leaf = |name: &str, offset, bytes| {
             let encoding = Encoding::default();
-            Leaf { name: name.to_owned(), offset, bytes, element, encoding }
+            TableColumn { name: name.to_owned(), offset, bytes, element, encoding }
         };
-        Table {
+        InputMemory {
             port: 0,
             first_column: 0,
             rows: 10,
@@ -279,19 +295,26 @@ mod tests {
     }
 
     /// The value at every place, if each is one value that was read.
-    fn found(memory: &Memory, object: u32, places: &[i64], bytes: u64) -> Option<Vec<Data>> {
+    fn found(
+        memory: &ObjectStore,
+        object: u32,
+        places: &[i64],
+        bytes: u64,
+    ) -> Option<Vec<CellValue>> {
         let each =
             places.iter().map(|place| match memory.find(object, *place as u64, bytes as u8) {
-                Found::Whole(Data::Undefined) | Found::Parts(_) | Found::Unread(..) => None,
-                Found::Whole(data) => Some(data),
+                LoadResult::Whole(CellValue::Undefined)
+                | LoadResult::Parts(_)
+                | LoadResult::Unread(..) => None,
+                LoadResult::Whole(data) => Some(data),
             });
         each.collect()
     }
 
     #[test]
     fn a_column_is_what_lies_at_each_of_its_places() {
-        let mut memory = Memory::default();
-        let object = memory.add("t", 80, 1, Storage::Table(table()));
+        let mut memory = ObjectStore::default();
+        let object = memory.add("t", 80, 1, ObjectStorage::Table(table()));
         let mut whole = 0;
         for (first, step) in (0..80).flat_map(|first| (-40..=40).map(move |step| (first, step))) {
             for (count, bytes) in (2..=10).flat_map(|count| [1, 2, 4, 8].map(|b| (count, b))) {
@@ -316,8 +339,8 @@ mod tests {
             assert!(memory.column(object, places, 4).is_none(), "{places:?}");
         }
         let cells = memory.allocate("cells", 80, 4);
-        memory.put(cells, 0, 4, &Data::Public(1));
-        memory.put(cells, 8, 4, &Data::Public(2));
+        memory.put(cells, 0, 4, &CellValue::Public(1));
+        memory.put(cells, 8, 4, &CellValue::Public(2));
         assert!(memory.column(cells, &[0, 8], 4).is_none());
     }
 }

@@ -1,14 +1,14 @@
 //! Objects: what pointers point into.
 
-use crate::memory::pages::Pages;
-use crate::memory::table::Table;
+use crate::memory::pages::CellPages;
+use crate::memory::table::InputMemory;
 
 /// Bytes that one object may have: the most that clang sets to 0 (`compiler::UNSET_BYTES_MAX`).
 pub(crate) const OBJECT_BYTES_MAX: u128 = (1 << 31) - 1;
 
-pub(crate) enum Storage {
-    Cells(Pages),
-    Table(Table),
+pub(crate) enum ObjectStorage {
+    Cells(CellPages),
+    Table(InputMemory),
 }
 
 /// Something that pointers point into.
@@ -16,7 +16,7 @@ pub(crate) struct Object {
     pub(crate) name: String,
     pub(crate) size: u64,
     pub(crate) granule: u64,
-    pub(crate) storage: Storage,
+    pub(crate) storage: ObjectStorage,
     pub(crate) is_constant: bool,
     pub(crate) is_alive: bool,
 }

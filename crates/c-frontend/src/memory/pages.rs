@@ -9,7 +9,7 @@
 //! has memory for; the write that would need more does not happen, and the budget is spent from
 //! then on.
 
-use crate::memory::cell::{Cell, finer};
+use crate::memory::cell::{MemoryCell, finer};
 
 /// Cells of a page: 16 KiB, so that arrays that are written here and there stay small, and finding
 /// a page costs little beside what is done with it.
@@ -23,7 +23,7 @@ const RESERVE_BYTES: usize = 1 << 20;
 
 /// Why no more cells are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Full {
+pub(crate) enum NoMoreCells {
     /// There are [`CELLS_MAX`].
     Limit,
     /// The computer has no memory.
@@ -33,16 +33,16 @@ pub(crate) enum Full {
 /// The cells that may still be made.
 pub(crate) struct CellBudget {
     left: u64,
-    pub(crate) full: Option<Full>,
+    pub(crate) full: Option<NoMoreCells>,
     reserve: Vec<u8>,
 }
 
 /// A row of cells.
-pub(crate) struct Pages {
+pub(crate) struct CellPages {
     count: usize,
     /// Cells that repeat where no page was made.
-    pattern: Box<[Cell]>,
-    pages: Vec<Option<Box<[Cell]>>>,
+    pattern: Box<[MemoryCell]>,
+    pages: Vec<Option<Box<[MemoryCell]>>>,
 }
 
 impl Default for CellBudget {
@@ -55,35 +55,35 @@ impl CellBudget {
     fn take(&mut self, cells: usize) -> bool {
         match self.left.checked_sub(cells as u64) {
             Some(left) if self.full.is_none() => self.left = left,
-            _ => self.fill(Full::Limit),
+            _ => self.fill(NoMoreCells::Limit),
         }
         self.full.is_none()
     }
 
-    pub(crate) fn fill(&mut self, why: Full) {
+    pub(crate) fn fill(&mut self, why: NoMoreCells) {
         self.full = self.full.or(Some(why));
         self.reserve = Vec::new();
     }
 
     /// Takes back the cells of a row that is no more.
-    pub(crate) fn give_back(&mut self, pages: &Pages) {
+    pub(crate) fn give_back(&mut self, pages: &CellPages) {
         self.left += pages.made() as u64;
     }
 }
 
-impl Pages {
+impl CellPages {
     /// A row of `count` cells that are not set.
-    pub(crate) fn new(count: usize) -> Pages {
-        Pages::repeated(count, Box::new([Cell::Undefined]))
+    pub(crate) fn new(count: usize) -> CellPages {
+        CellPages::repeated(count, Box::new([MemoryCell::Undefined]))
     }
 
     /// A row of `count` cells that repeat a pattern.
-    pub(crate) fn repeated(count: usize, pattern: Box<[Cell]>) -> Pages {
+    pub(crate) fn repeated(count: usize, pattern: Box<[MemoryCell]>) -> CellPages {
         assert!(!pattern.is_empty(), "a pattern has cells");
-        Pages { count, pattern, pages: Vec::new() }
+        CellPages { count, pattern, pages: Vec::new() }
     }
 
-    pub(crate) fn get(&self, index: usize) -> Option<&Cell> {
+    pub(crate) fn get(&self, index: usize) -> Option<&MemoryCell> {
         if index >= self.count {
             return None;
         }
@@ -95,7 +95,7 @@ impl Pages {
     }
 
     /// A cell that must be there.
-    pub(crate) fn at(&self, index: usize) -> &Cell {
+    pub(crate) fn at(&self, index: usize) -> &MemoryCell {
         self.get(index).expect("accesses are checked")
     }
 
@@ -117,7 +117,7 @@ impl Pages {
         let mut made = Vec::new();
         let more = (page + 1).saturating_sub(self.pages.len());
         if made.try_reserve_exact(cells).is_err() || self.pages.try_reserve(more).is_err() {
-            budget.fill(Full::Computer);
+            budget.fill(NoMoreCells::Computer);
             return false;
         }
         let period = self.pattern.len();
@@ -130,7 +130,11 @@ impl Pages {
     }
 
     /// A cell to write to; `None` if there is none, or the budget is spent.
-    pub(crate) fn cell_mut(&mut self, index: usize, budget: &mut CellBudget) -> Option<&mut Cell> {
+    pub(crate) fn cell_mut(
+        &mut self,
+        index: usize,
+        budget: &mut CellBudget,
+    ) -> Option<&mut MemoryCell> {
         if index >= self.count || !self.make_page(index / PAGE_CELLS, budget) {
             return None;
         }
@@ -142,7 +146,7 @@ impl Pages {
         if !budget.take(self.made() * (factor as usize - 1)) {
             return false;
         }
-        let split = |cells: &[Cell]| -> Vec<Cell> {
+        let split = |cells: &[MemoryCell]| -> Vec<MemoryCell> {
             cells.iter().flat_map(|cell| finer(cell.clone(), factor)).collect()
         };
         let old = std::mem::take(&mut self.pages);
@@ -165,7 +169,7 @@ impl Pages {
     }
 
     /// The first cells, which become the pattern of another row.
-    pub(crate) fn copied(&self) -> Box<[Cell]> {
+    pub(crate) fn copied(&self) -> Box<[MemoryCell]> {
         (0..self.count).map(|index| self.at(index).clone()).collect()
     }
 
@@ -179,16 +183,16 @@ impl Pages {
 mod tests {
     use super::*;
     use crate::CProgram;
-    use crate::data::Data;
+    use crate::data::CellValue;
     use phineus_frontend::Arguments;
 
-    fn public(value: u128) -> Cell {
-        Cell::new(&Data::Public(value), 1)
+    fn public(value: u128) -> MemoryCell {
+        MemoryCell::new(&CellValue::Public(value), 1)
     }
 
-    fn shown(pages: &Pages) -> Vec<Option<u64>> {
+    fn shown(pages: &CellPages) -> Vec<Option<u64>> {
         let value = |index| match pages.at(index) {
-            Cell::Public(value, _) => Some(*value),
+            MemoryCell::Public(value, _) => Some(*value),
             _ => None,
         };
         (0..pages.count).map(value).collect()
@@ -197,11 +201,11 @@ mod tests {
     #[test]
     fn rows_are_as_if_all_their_cells_were_made() {
         for (count, pattern) in [(1, 1), (7, 2), (1024, 1), (1025, 3), (5000, 7), (0, 1)] {
-            let cells: Vec<Cell> = (0..pattern).map(|k| public(100 + k)).collect();
+            let cells: Vec<MemoryCell> = (0..pattern).map(|k| public(100 + k)).collect();
             let mut plain: Vec<Option<u64>> =
                 (0..count).map(|index| Some(100 + index as u64 % pattern as u64)).collect();
             let mut budget = CellBudget::default();
-            let mut pages = Pages::repeated(count, cells.into());
+            let mut pages = CellPages::repeated(count, cells.into());
             assert_eq!(shown(&pages), plain);
             for at in (0..count).step_by(977).chain([count.saturating_sub(1), count]) {
                 let there = pages.cell_mut(at, &mut budget).map(|cell| *cell = public(7)).is_some();
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn what_was_not_written_takes_no_cells() {
         let mut budget = CellBudget::default();
-        let mut pages = Pages::new(1 << 32);
+        let mut pages = CellPages::new(1 << 32);
         assert!(pages.cell_mut((1 << 32) - 1, &mut budget).is_some());
         assert!(pages.cell_mut(0, &mut budget).is_some());
         assert_eq!(pages.made(), 2 * PAGE_CELLS);
@@ -267,9 +271,9 @@ mod tests {
     #[test]
     fn a_spent_budget_gives_no_more() {
         let mut budget = CellBudget { left: 1500, ..CellBudget::default() };
-        let mut pages = Pages::new(4000);
+        let mut pages = CellPages::new(4000);
         assert!(pages.make(0, 10, &mut budget));
-        assert!(!pages.make(1000, 1100, &mut budget) && budget.full == Some(Full::Limit));
+        assert!(!pages.make(1000, 1100, &mut budget) && budget.full == Some(NoMoreCells::Limit));
         assert!(pages.cell_mut(3, &mut budget).is_none(), "nothing is written any more");
         assert!(!pages.refine(2, 8000, &mut budget) && pages.count == 4000);
     }

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use phineus_bytecode::{ElementType, Encoding};
 use phineus_frontend::untyped::Value;
 
-use crate::data::Data;
+use crate::data::CellValue;
 
 /// A column of an input table.
 #[derive(Clone, Debug)]
-pub(crate) struct Leaf {
+pub(crate) struct TableColumn {
     pub(crate) name: String,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
@@ -20,13 +20,13 @@ pub(crate) struct Leaf {
 }
 
 /// An input that is read when it is used.
-pub(crate) struct Table {
+pub(crate) struct InputMemory {
     pub(crate) port: u64,
     /// The first of its columns in the port.
     pub(crate) first_column: u64,
     pub(crate) rows: u64,
     pub(crate) row_bytes: u64,
-    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) leaves: Vec<TableColumn>,
     /// The leaf that each byte of a row belongs to.
     pub(crate) leaf_at: Vec<Option<u32>>,
     /// Rows of a chunk, by leaf.
@@ -35,14 +35,14 @@ pub(crate) struct Table {
     pub(crate) chunks: Vec<Vec<Option<Rc<Value>>>>,
 }
 
-impl Table {
+impl InputMemory {
     /// A cell, if its chunk was read.
-    pub(crate) fn cell(&self, leaf: u32, row: u64) -> Option<Data> {
+    pub(crate) fn cell(&self, leaf: u32, row: u64) -> Option<CellValue> {
         let lanes = u64::from(self.lanes[leaf as usize]);
         let chunk = self.chunks[leaf as usize][(row / lanes) as usize].as_ref()?;
         Some(match chunk.lanes() {
-            1 => Data::Secret(chunk.clone()),
-            _ => Data::Lane(chunk.clone(), (row % lanes) as u32),
+            1 => CellValue::Secret(chunk.clone()),
+            _ => CellValue::Lane(chunk.clone(), (row % lanes) as u32),
         })
     }
 }

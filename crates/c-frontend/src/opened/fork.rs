@@ -2,10 +2,10 @@
 
 use phineus_frontend::Register;
 
-use crate::carried::flow::{Goal, PathEnd, Pending};
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::frame::{End, Frame, Next};
+use crate::carried::flow::{PathEnd, PathTarget, PauseReason};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{Continuation, ExecutionOutcome, Frame};
 use crate::interpreter::Interpreter;
 
 /// Exits of a loop by opened conditions, one after the other, with none by a public condition
@@ -25,22 +25,22 @@ impl<'m> Interpreter<'m> {
         block: u32,
         paths: Vec<(Register, u32)>,
         default: u32,
-        goals: &[Goal],
-    ) -> Result<(Goal, Vec<PathEnd<'m>>), Stop> {
+        goals: &[PathTarget],
+    ) -> Result<(PathTarget, Vec<PathEnd<'m>>), ExecutionStop> {
         let depth = self.opened.stack.len();
         let frame = self.opened.stack.last().expect("it paused in a function");
         let shape = &frame.function.shape;
         let join = shape.joins[block as usize];
-        let goal = join.map_or(Goal::Return(depth), |join| Goal::Block(depth, join));
+        let goal = join.map_or(PathTarget::Return(depth), |join| PathTarget::Block(depth, join));
         if let Some(inner) = shape.inner[block as usize] {
             let around = &shape.loops[inner as usize];
             let leaves = join.is_none_or(|join| !around.contains[join as usize]);
-            let is_carried = goals.contains(&Goal::Block(depth, around.header));
+            let is_carried = goals.contains(&PathTarget::Block(depth, around.header));
             let key = (frame.path, frame.index, inner);
             if leaves && !is_carried && !self.unrolls(block, inner) {
                 // Only now it is seen that the loop's end is opened: it is done anew as such.
                 self.opened.plan.insert(key, Default::default());
-                return Err(Stop::Restart);
+                return Err(ExecutionStop::Restart);
             }
         }
         let frame = self.opened.stack.last().expect("it paused in a function");
@@ -60,15 +60,15 @@ impl<'m> Interpreter<'m> {
             targets.push((yes, target));
         }
         targets.extend(last.map(|no| (no, default)));
-        let all: Vec<Goal> = goals.iter().copied().chain([goal]).collect();
+        let all: Vec<PathTarget> = goals.iter().copied().chain([goal]).collect();
         let mut found = Vec::new();
         for (id, target) in targets {
             self.access.values.emit.begin(id);
             self.opened.stack.clone_from(&base);
             self.access.values.report.place = place;
-            found.extend(
-                self.relative(|interpreter| interpreter.follow(Next::Block(block, target), &all))?,
-            );
+            found.extend(self.relative(|interpreter| {
+                interpreter.follow(Continuation::Block(block, target), &all)
+            })?);
         }
         (self.opened.stack, self.access.values.report.place) = (base, place);
         Ok((goal, found))
@@ -91,23 +91,23 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &Frame<'m>,
         block: u32,
-        paths: Vec<(Data, u32)>,
+        paths: Vec<(CellValue, u32)>,
         default: u32,
-    ) -> Result<Next, Stop> {
+    ) -> Result<Continuation, ExecutionStop> {
         let Some((paths, default)) =
             self.live_arms(frame, paths, default, "is opened when it runs")?
         else {
-            return Ok(Next::End(End::Never));
+            return Ok(Continuation::End(ExecutionOutcome::Never));
         };
         if paths.is_empty() {
-            return Ok(Next::Block(block, default));
+            return Ok(Continuation::Block(block, default));
         }
         let paths = paths.into_iter().map(|(condition, target)| match condition {
-            Data::Opened(register) => (register, target),
+            CellValue::Opened(register) => (register, target),
             _ => unreachable!("it was asked for opened ones"),
         });
-        self.opened.pending = Some(Pending::Fork { block, paths: paths.collect(), default });
-        Err(Stop::Pause)
+        self.opened.pending = Some(PauseReason::Fork { block, paths: paths.collect(), default });
+        Err(ExecutionStop::Pause)
     }
 
     /// Pauses at the header of a loop whose end is opened, known from an earlier try.
@@ -116,8 +116,8 @@ impl<'m> Interpreter<'m> {
         frame: &Frame<'m>,
         from: Option<u32>,
         block: u32,
-        phis: impl FnOnce(&mut Self) -> Vec<Data>,
-    ) -> Result<(), Stop> {
+        phis: impl FnOnce(&mut Self) -> Vec<CellValue>,
+    ) -> Result<(), ExecutionStop> {
         if self.opened.plan.is_empty() || !self.access.values.scope.is_unconditional() {
             return Ok(());
         }
@@ -129,7 +129,7 @@ impl<'m> Interpreter<'m> {
             return Ok(());
         }
         let phis = phis(self);
-        self.opened.pending = Some(Pending::Loop(block, phis));
-        Err(Stop::Pause)
+        self.opened.pending = Some(PauseReason::Loop(block, phis));
+        Err(ExecutionStop::Pause)
     }
 }

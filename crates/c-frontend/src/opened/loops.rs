@@ -8,10 +8,10 @@
 //!
 //! Cost: a try for each change of what a loop carries, of which there are few.
 
-use crate::carried::flow::{Goal, PathEnd};
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::frame::{Frame, Next, set_phis};
+use crate::carried::flow::{PathEnd, PathTarget};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{Continuation, Frame, set_phis};
 use crate::interpreter::Interpreter;
 
 impl<'m> Interpreter<'m> {
@@ -20,9 +20,9 @@ impl<'m> Interpreter<'m> {
     pub(crate) fn run_opened_loop(
         &mut self,
         header: u32,
-        mut phis: Vec<Data>,
-        goals: &[Goal],
-    ) -> Result<(Goal, Vec<PathEnd<'m>>), Stop> {
+        mut phis: Vec<CellValue>,
+        goals: &[PathTarget],
+    ) -> Result<(PathTarget, Vec<PathEnd<'m>>), ExecutionStop> {
         let depth = self.opened.stack.len();
         let frame = self.opened.stack.last().expect("the loop is in a function");
         let shape = &frame.function.shape;
@@ -33,11 +33,12 @@ impl<'m> Interpreter<'m> {
         while let Some(block) = exit.filter(|block| around.contains[*block as usize]) {
             exit = shape.joins[block as usize];
         }
-        let next = |header| Goal::Block(depth, header);
+        let next = |header| PathTarget::Block(depth, header);
         let back = next(header);
-        let is_new = |goal: &Goal| *goal != back && !goals.contains(goal);
-        let around: Vec<Goal> = shape.left_before(header, exit).map(next).filter(is_new).collect();
-        let exit = exit.map_or(Goal::Return(depth), next);
+        let is_new = |goal: &PathTarget| *goal != back && !goals.contains(goal);
+        let around: Vec<PathTarget> =
+            shape.left_before(header, exit).map(next).filter(is_new).collect();
+        let exit = exit.map_or(PathTarget::Return(depth), next);
         let form = self.opened.plan.get(&key).cloned().unwrap_or_default();
         let place = frame.function.blocks[header as usize].place;
         let base = self.opened.stack.clone();
@@ -54,15 +55,15 @@ impl<'m> Interpreter<'m> {
         }
         let frame = self.opened.stack.last_mut().expect("the loop is in a function");
         set_phis(frame, header, phis.clone());
-        let all: Vec<Goal> = [goals, &around, &[back, exit]].concat();
+        let all: Vec<PathTarget> = [goals, &around, &[back, exit]].concat();
         let paths =
-            self.relative(|interpreter| interpreter.follow(Next::Inside(header, 0), &all))?;
+            self.relative(|interpreter| interpreter.follow(Continuation::Inside(header, 0), &all))?;
         let (mut returning, out): (Vec<PathEnd<'m>>, Vec<PathEnd<'m>>) =
             paths.into_iter().partition(|path| path.goal == back);
         self.access.values.report.place = place;
         if let Some(wider) = self.access.wider(&form, &mut returning, header, &phis, objects)? {
             self.opened.plan.insert(key, wider);
-            return Err(Stop::Restart);
+            return Err(ExecutionStop::Restart);
         }
         for path in returning {
             self.access.go_round(&carried, path)?;
@@ -78,11 +79,11 @@ impl<'m> Interpreter<'m> {
     /// iteration of it. The innermost loop is the first.
     fn go_on_around(
         &mut self,
-        around: &[Goal],
-        goals: &[Goal],
+        around: &[PathTarget],
+        goals: &[PathTarget],
         base: &[Frame<'m>],
         mut paths: Vec<PathEnd<'m>>,
-    ) -> Result<Vec<PathEnd<'m>>, Stop> {
+    ) -> Result<Vec<PathEnd<'m>>, ExecutionStop> {
         for (at, goal) in around.iter().enumerate() {
             let (here, others): (Vec<_>, _) =
                 paths.into_iter().partition(|path| path.goal == *goal);

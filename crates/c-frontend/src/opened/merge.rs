@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::carried::flow::{Goal, PathEnd};
-use crate::carried::nature::{Carried, Carrier, Column, Location, Nature};
-use crate::data::Data;
-use crate::evaluate::report::Stop;
+use crate::carried::flow::{PathEnd, PathTarget};
+use crate::carried::nature::{CarriedForm, CarriedPlaces, Location, PathValues, ValueKind};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
 use crate::interpreter::Interpreter;
 use crate::memory::log::Log;
 
@@ -14,9 +14,9 @@ impl<'m> Interpreter<'m> {
     /// returns the block's phis, or what is returned.
     pub(crate) fn merge_paths(
         &mut self,
-        goal: Goal,
+        goal: PathTarget,
         mut paths: Vec<PathEnd<'m>>,
-    ) -> Result<Vec<Data>, Stop> {
+    ) -> Result<Vec<CellValue>, ExecutionStop> {
         paths.iter_mut().for_each(|path| self.access.memory.renew(&mut path.log));
         if paths.len() == 1 {
             let path = paths.pop().expect("there is one");
@@ -35,27 +35,27 @@ impl<'m> Interpreter<'m> {
         let mut values = paths[0].values.clone();
         let (known, carried) = self.access.sort_out(&columns)?;
         let next = self.access.values.emit.tracer.new_block();
-        let mut carriers: Vec<Carried> = Vec::new();
+        let mut carriers: Vec<CarriedPlaces> = Vec::new();
         for (at, path) in paths.iter().enumerate() {
             self.access.values.emit.begin(path.block);
             for (index, (members, width, nature)) in carried.iter().enumerate() {
-                let cells: Vec<Data> =
+                let cells: Vec<CellValue> =
                     members.iter().map(|member| columns[*member].data[at].clone()).collect();
                 let known = carriers.get(index).map(|carried| &carried.carrier);
                 let carrier = match nature {
-                    Nature::Address(addresses, is_secret) => {
+                    ValueKind::Address(addresses, is_secret) => {
                         self.access.bring_address(addresses, *is_secret, &cells[0], known)?
                     }
-                    Nature::Opened => {
-                        Carrier::Register(self.access.values.emit.bring_register(&cells[0], known))
-                    }
-                    _ => Carrier::Variable(
+                    ValueKind::Opened => CarriedForm::Register(
+                        self.access.values.emit.bring_register(&cells[0], known),
+                    ),
+                    _ => CarriedForm::Variable(
                         self.access.values.emit.bring_variable(&cells, *width, known),
                     ),
                 };
                 if at == 0 {
                     let places = members.iter().map(|member| columns[*member].place).collect();
-                    carriers.push(Carried { carrier, places, width: *width });
+                    carriers.push(CarriedPlaces { carrier, places, width: *width });
                 }
             }
             self.access.values.emit.tracer.jump(next);
@@ -72,18 +72,22 @@ impl<'m> Interpreter<'m> {
     }
 
     /// All that may differ, with what each path leaves there.
-    fn columns(&mut self, goal: Goal, paths: &mut [PathEnd<'m>]) -> Result<Vec<Column>, Stop> {
+    fn columns(
+        &mut self,
+        goal: PathTarget,
+        paths: &mut [PathEnd<'m>],
+    ) -> Result<Vec<PathValues>, ExecutionStop> {
         let function = paths[0].frame.function;
         let mut columns = Vec::new();
         for at in 0..paths[0].values.len() {
             let width = match goal {
-                Goal::Block(_, block) => function.blocks[block as usize].phis[at].width,
-                Goal::Return(_) => function.result.width(),
+                PathTarget::Block(_, block) => function.blocks[block as usize].phis[at].width,
+                PathTarget::Return(_) => function.result.width(),
             };
             let data = paths.iter().map(|path| path.values[at].clone()).collect();
-            columns.push(Column { place: Location::Value(at), width, data });
+            columns.push(PathValues { place: Location::Value(at), width, data });
         }
-        if let Goal::Block(_, block) = goal {
+        if let PathTarget::Block(_, block) = goal {
             let live = self.live(paths[0].frame.index);
             let phis = &function.blocks[block as usize].phis;
             for register in 0..function.registers {
@@ -93,14 +97,15 @@ impl<'m> Interpreter<'m> {
                 let is_needed = live[block as usize][register as usize]
                     && phis.iter().all(|phi| phi.result != register);
                 if is_needed && !paths.iter().all(same) {
-                    let data: Vec<Data> = paths
+                    let data: Vec<CellValue> = paths
                         .iter()
                         .map(|path| path.frame.registers[register as usize].clone())
                         .collect();
-                    let named = |d: &&Data| matches!(d, Data::Secret(_) | Data::Lane(..));
+                    let named =
+                        |d: &&CellValue| matches!(d, CellValue::Secret(_) | CellValue::Lane(..));
                     let width =
                         data.iter().find(named).map_or(64, |d| self.access.values.width_of(d));
-                    columns.push(Column { place: Location::Register(register), width, data });
+                    columns.push(PathValues { place: Location::Register(register), width, data });
                 }
             }
         }
@@ -109,13 +114,13 @@ impl<'m> Interpreter<'m> {
         let first = columns.len();
         for (object, offset, bytes) in stretches {
             let place = Location::Memory(object, offset, bytes);
-            columns.push(Column { place, width: u16::from(bytes) * 8, data: Vec::new() });
+            columns.push(PathValues { place, width: u16::from(bytes) * 8, data: Vec::new() });
         }
         for path in paths.iter_mut() {
             self.access.values.emit.begin(path.block);
             self.access.memory.open_log();
             self.access.memory.apply(&path.log);
-            let found: Result<(), Stop> = (first..columns.len()).try_for_each(|at| {
+            let found: Result<(), ExecutionStop> = (first..columns.len()).try_for_each(|at| {
                 let data = self.access.look(columns[at].place)?;
                 columns[at].data.push(data);
                 Ok(())
@@ -128,21 +133,25 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Takes what was carried here.
-    pub(crate) fn receive(&mut self, carried: &Carried, values: &mut [Data]) -> Result<(), Stop> {
+    pub(crate) fn receive(
+        &mut self,
+        carried: &CarriedPlaces,
+        values: &mut [CellValue],
+    ) -> Result<(), ExecutionStop> {
         match &carried.carrier {
-            Carrier::Register(register) => {
-                self.put_at(carried.places[0], &Data::Opened(*register), values)
+            CarriedForm::Register(register) => {
+                self.put_at(carried.places[0], &CellValue::Opened(*register), values)
             }
-            Carrier::Address(addresses, number) => {
+            CarriedForm::Address(addresses, number) => {
                 let data = self.access.address_among(addresses, number)?;
                 self.put_at(carried.places[0], &data, values)
             }
-            Carrier::Variable(variable) => {
+            CarriedForm::Variable(variable) => {
                 let value = Rc::new(self.access.values.emit.tracer.get(variable));
                 for (place, lane) in carried.places.iter().zip(0..) {
                     let data = match value.lanes() {
-                        1 => Data::Secret(value.clone()),
-                        _ => Data::Lane(value.clone(), lane),
+                        1 => CellValue::Secret(value.clone()),
+                        _ => CellValue::Lane(value.clone(), lane),
                     };
                     self.put_at(*place, &data, values)?;
                 }
@@ -154,9 +163,9 @@ impl<'m> Interpreter<'m> {
     pub(crate) fn put_at(
         &mut self,
         place: Location,
-        data: &Data,
-        values: &mut [Data],
-    ) -> Result<(), Stop> {
+        data: &CellValue,
+        values: &mut [CellValue],
+    ) -> Result<(), ExecutionStop> {
         match place {
             Location::Value(at) => values[at] = data.clone(),
             Location::Register(register) => {

@@ -13,27 +13,31 @@ pub(crate) mod fork;
 pub(crate) mod loops;
 pub(crate) mod merge;
 
-use crate::carried::flow::{Goal, PathEnd, Pending};
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::frame::{End, Frame, Next};
+use crate::carried::flow::{PathEnd, PathTarget, PauseReason};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{Continuation, ExecutionOutcome, Frame};
 use crate::interpreter::{Interpreter, with_stack};
 use crate::memory::log::Log;
 
 pub(crate) enum Pause {
-    Pending(Pending),
-    At(Goal, Vec<Data>),
+    Pending(PauseReason),
+    At(PathTarget, Vec<CellValue>),
     Never,
 }
 
 impl<'m> Interpreter<'m> {
     /// Runs the function that is the computation.
-    pub(crate) fn run_main(&mut self, index: u32, arguments: Vec<Data>) -> Result<Data, Stop> {
+    pub(crate) fn run_main(
+        &mut self,
+        index: u32,
+        arguments: Vec<CellValue>,
+    ) -> Result<CellValue, ExecutionStop> {
         let frame = self.frame(index, arguments, 0);
         let name = &frame.function.name;
         self.opened.stack = vec![frame];
-        let goal = Goal::Return(1);
-        let paths = self.follow(Next::Block(u32::MAX, 0), &[goal])?;
+        let goal = PathTarget::Return(1);
+        let paths = self.follow(Continuation::Block(u32::MAX, 0), &[goal])?;
         if paths.is_empty() {
             let what = format!("'{name}' never returns");
             let remedy = "a computation has to end; give a flag as a result instead of stopping";
@@ -53,14 +57,18 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Runs the last frame of the stack, and those that call it.
-    fn advance(&mut self, mut next: Next, goals: &[Goal]) -> Result<Pause, Stop> {
+    fn advance(
+        &mut self,
+        mut next: Continuation,
+        goals: &[PathTarget],
+    ) -> Result<Pause, ExecutionStop> {
         loop {
             let depth = self.opened.stack.len();
             let mut frame = self.opened.stack.pop().expect("a function runs");
             let until: Vec<u32> = goals
                 .iter()
                 .filter_map(|goal| match goal {
-                    Goal::Block(at, block) if *at == depth => Some(*block),
+                    PathTarget::Block(at, block) if *at == depth => Some(*block),
                     _ => None,
                 })
                 .collect();
@@ -68,7 +76,7 @@ impl<'m> Interpreter<'m> {
             let end = self.run(&mut frame, next, &until);
             let name = &frame.function.name;
             next = match end {
-                Err(Stop::Pause) => {
+                Err(ExecutionStop::Pause) => {
                     self.opened.stack.push(frame);
                     let inner = std::mem::take(&mut self.opened.unwound);
                     self.opened.stack.extend(inner.into_iter().rev());
@@ -76,48 +84,58 @@ impl<'m> Interpreter<'m> {
                     return Ok(Pause::Pending(pending));
                 }
                 Err(stop) => return Err(stop),
-                Ok(End::Reached(block, phis)) => {
+                Ok(ExecutionOutcome::Reached(block, phis)) => {
                     self.opened.stack.push(frame);
-                    return Ok(Pause::At(Goal::Block(depth, block), phis));
+                    return Ok(Pause::At(PathTarget::Block(depth, block), phis));
                 }
-                Ok(End::Returned(data)) if depth == 1 || goals.contains(&Goal::Return(depth)) => {
+                Ok(ExecutionOutcome::Returned(data))
+                    if depth == 1 || goals.contains(&PathTarget::Return(depth)) =>
+                {
                     self.opened.stack.push(frame);
-                    return Ok(Pause::At(Goal::Return(depth), vec![data]));
+                    return Ok(Pause::At(PathTarget::Return(depth), vec![data]));
                 }
-                Ok(End::Returned(data)) => self.returned(frame, data),
-                Ok(End::Never) if depth == 1 => return Ok(Pause::Never),
-                Ok(End::Never) => {
+                Ok(ExecutionOutcome::Returned(data)) => self.returned(frame, data),
+                Ok(ExecutionOutcome::Never) if depth == 1 => return Ok(Pause::Never),
+                Ok(ExecutionOutcome::Never) => {
                     let what = format!("'{name}' never returns");
                     let data = self.access.values.error(what, "a computation has to end")?;
                     self.returned(frame, data)
                 }
                 // A secret leads to the next iteration of a loop, or out of it, where an opened
                 // integer ends it: its block is there once, whatever it counts.
-                Ok(End::Split(_)) => {
+                Ok(ExecutionOutcome::Split(_)) => {
                     self.access.values.refuse_secret_bound()?;
-                    return Err(Stop::Fatal);
+                    return Err(ExecutionStop::Fatal);
                 }
             };
         }
     }
 
     /// Gives what a function returned to the one that called it.
-    fn returned(&mut self, frame: Frame<'m>, data: Data) -> Next {
+    fn returned(&mut self, frame: Frame<'m>, data: CellValue) -> Continuation {
         frame.objects.iter().for_each(|object| self.access.memory.release(*object));
         let caller = self.opened.stack.last_mut().expect("somebody called it");
         let (block, index) = caller.position;
         let call = &caller.function.blocks[block as usize].instructions[index];
         caller.registers[call.result as usize] = data;
-        Next::Inside(block, index + 1)
+        Continuation::Inside(block, index + 1)
     }
 
     /// Runs from `next` on until all paths are at a goal. Memory is then what all of them began
     /// with, and each path has what it changed.
-    pub(crate) fn follow(&mut self, next: Next, goals: &[Goal]) -> Result<Vec<PathEnd<'m>>, Stop> {
+    pub(crate) fn follow(
+        &mut self,
+        next: Continuation,
+        goals: &[PathTarget],
+    ) -> Result<Vec<PathEnd<'m>>, ExecutionStop> {
         with_stack(|| self.follow_on(next, goals))
     }
 
-    fn follow_on(&mut self, mut next: Next, goals: &[Goal]) -> Result<Vec<PathEnd<'m>>, Stop> {
+    fn follow_on(
+        &mut self,
+        mut next: Continuation,
+        goals: &[PathTarget],
+    ) -> Result<Vec<PathEnd<'m>>, ExecutionStop> {
         loop {
             let (goal, paths) = match self.advance(next, goals)? {
                 Pause::Never => return Ok(Vec::new()),
@@ -126,10 +144,10 @@ impl<'m> Interpreter<'m> {
                     let (block, log) = (self.access.values.emit.tracer.block(), Log::default());
                     return Ok(vec![PathEnd { goal, values, frame, block, log }]);
                 }
-                Pause::Pending(Pending::Fork { block, paths, default }) => {
+                Pause::Pending(PauseReason::Fork { block, paths, default }) => {
                     self.fork(block, paths, default, goals)?
                 }
-                Pause::Pending(Pending::Loop(header, phis)) => {
+                Pause::Pending(PauseReason::Loop(header, phis)) => {
                     self.run_opened_loop(header, phis, goals)?
                 }
             };
@@ -155,11 +173,15 @@ impl<'m> Interpreter<'m> {
     }
 
     /// Goes on where all of these paths meet.
-    pub(crate) fn meet(&mut self, goal: Goal, paths: Vec<PathEnd<'m>>) -> Result<Next, Stop> {
+    pub(crate) fn meet(
+        &mut self,
+        goal: PathTarget,
+        paths: Vec<PathEnd<'m>>,
+    ) -> Result<Continuation, ExecutionStop> {
         let mut values = self.merge_paths(goal, paths)?;
         Ok(match goal {
-            Goal::Block(_, block) => Next::Joined(block, values),
-            Goal::Return(_) => {
+            PathTarget::Block(_, block) => Continuation::Joined(block, values),
+            PathTarget::Return(_) => {
                 let frame = self.opened.stack.pop().expect("it returns");
                 self.returned(frame, values.pop().expect("a function returns one thing"))
             }
@@ -169,8 +191,8 @@ impl<'m> Interpreter<'m> {
     /// Paths whose changes begin with the memory of now, which is left as it is.
     pub(crate) fn relative(
         &mut self,
-        run: impl FnOnce(&mut Self) -> Result<Vec<PathEnd<'m>>, Stop>,
-    ) -> Result<Vec<PathEnd<'m>>, Stop> {
+        run: impl FnOnce(&mut Self) -> Result<Vec<PathEnd<'m>>, ExecutionStop>,
+    ) -> Result<Vec<PathEnd<'m>>, ExecutionStop> {
         self.access.memory.open_log();
         let found = run(self);
         let mut own = self.access.memory.undo();

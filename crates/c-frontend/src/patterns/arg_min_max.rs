@@ -1,9 +1,9 @@
 //! Arg-min and arg-max: the best value so far by a comparison, with the values that belong to it.
 
 use crate::ir::compare::{negated, swapped};
-use crate::ir::{Binary, Compare, Instruction, Kind, Operand, Phi};
+use crate::ir::{Binary, Compare, IrInstruction, IrOperand, OperationKind, Phi};
 use crate::patterns::definitions::{
-    Definition, Definitions, is, is_same, phi_uses, terminator_uses, uses,
+    Definitions, RegisterDefinition, is, is_same, phi_uses, terminator_uses, uses,
 };
 use crate::patterns::pattern::{ArgMinMax, Recurrence};
 
@@ -16,13 +16,15 @@ pub(super) fn find_arg_min_max(
     first: usize,
 ) -> Option<ArgMinMax> {
     let open: Vec<usize> = (0..phis.len()).filter(|at| carried[*at].is_none()).collect();
-    let is_open = |operand: Operand| open.iter().any(|at| is(operand, phis[*at].result));
+    let is_open = |operand: IrOperand| open.iter().any(|at| is(operand, phis[*at].result));
     // The comparison: of an open phi with something that depends on none.
     let condition = open.iter().find_map(|at| match definitions.of(phis[*at].from(latch))? {
-        Definition::Instruction(Kind::Select(_, [condition, ..])) => Some(*condition),
+        RegisterDefinition::Instruction(OperationKind::Select(_, [condition, ..])) => {
+            Some(*condition)
+        }
         _ => None,
     })?;
-    let Definition::Instruction(Kind::Compare(compare, width, sides)) =
+    let RegisterDefinition::Instruction(OperationKind::Compare(compare, width, sides)) =
         definitions.of(condition)?
     else {
         return None;
@@ -32,15 +34,17 @@ pub(super) fn find_arg_min_max(
         (true, false) => (swapped(*compare), sides[1], sides[0]),
         _ => return None,
     };
-    let Operand::Register(condition_register) = condition else { return None };
+    let IrOperand::Register(condition_register) = condition else { return None };
     let key = open.iter().copied().find(|at| is(best, phis[*at].result))?;
     let (mut members, mut skipped) = (Vec::new(), vec![condition_register]);
     let mut polarity: Option<bool> = None;
     let mut best_of = None;
     for &at in &open {
-        let Operand::Register(chosen) = phis[at].from(latch) else { return None };
+        let IrOperand::Register(chosen) = phis[at].from(latch) else { return None };
         let new = match definitions.of(phis[at].from(latch))? {
-            Definition::Instruction(Kind::Select(_, [c, a, b])) if is(*c, condition_register) => {
+            RegisterDefinition::Instruction(OperationKind::Select(_, [c, a, b]))
+                if is(*c, condition_register) =>
+            {
                 let (own, new) = match (is(*a, phis[at].result), is(*b, phis[at].result)) {
                     (false, true) => (true, *a),
                     (true, false) => (false, *b),
@@ -52,7 +56,7 @@ pub(super) fn find_arg_min_max(
                 polarity = Some(own);
                 new
             }
-            Definition::Instruction(Kind::Binary(op, _, [a, b])) if at == key => {
+            RegisterDefinition::Instruction(OperationKind::Binary(op, _, [a, b])) if at == key => {
                 best_of = Some(*op);
                 match (is(*a, phis[at].result), is(*b, phis[at].result)) {
                     (true, false) => *b,
@@ -102,7 +106,7 @@ fn is_closed(
         only_used_by(definitions, *register, &allowed)
     });
     let is_hidden = |register: u32, next| !definitions.is_used_after(register, next);
-    let no_next = Operand::Register(u32::MAX);
+    let no_next = IrOperand::Register(u32::MAX);
     let inner = skipped.iter().filter(|r| !phis.iter().any(|phi| is(phi.from(latch), **r)));
     members_only
         && unused
@@ -127,7 +131,7 @@ fn only_used_by(definitions: &Definitions<'_>, register: u32, users: &[u32]) -> 
         if !definitions.inside[block] {
             continue;
         }
-        let used = |i: &&Instruction| uses(&i.kind, register);
+        let used = |i: &&IrInstruction| uses(&i.kind, register);
         if code.instructions.iter().filter(used).any(|i| !users.contains(&i.result))
             || (block != definitions.header as usize
                 && code.phis.iter().any(|phi| phi_uses(phi, register)))

@@ -1,7 +1,7 @@
 //! Definitions and uses of registers in a loop.
 
 use crate::ir::module::Function;
-use crate::ir::{Kind, Operand, Phi, Terminator};
+use crate::ir::{IrOperand, OperationKind, Phi, Terminator};
 
 /// Which instruction or phi defines each register of a loop.
 pub(super) struct Definitions<'f> {
@@ -12,33 +12,33 @@ pub(super) struct Definitions<'f> {
     pub(super) leaves_at_latch: bool,
 }
 
-pub(super) enum Definition<'f> {
-    Instruction(&'f Kind),
+pub(super) enum RegisterDefinition<'f> {
+    Instruction(&'f OperationKind),
     Phi,
 }
 
 impl<'f> Definitions<'f> {
-    pub(super) fn of(&self, operand: Operand) -> Option<Definition<'f>> {
-        let Operand::Register(register) = operand else { return None };
+    pub(super) fn of(&self, operand: IrOperand) -> Option<RegisterDefinition<'f>> {
+        let IrOperand::Register(register) = operand else { return None };
         for (block, _) in self.inside.iter().enumerate().filter(|(_, inside)| **inside) {
             let code = &self.function.blocks[block];
             if code.phis.iter().any(|phi| phi.result == register) {
-                return Some(Definition::Phi);
+                return Some(RegisterDefinition::Phi);
             }
             if let Some(found) = code.instructions.iter().find(|i| i.result == register) {
-                return Some(Definition::Instruction(&found.kind));
+                return Some(RegisterDefinition::Instruction(&found.kind));
             }
         }
         None
     }
 
-    pub(super) fn is_outside(&self, operand: Operand) -> bool {
+    pub(super) fn is_outside(&self, operand: IrOperand) -> bool {
         self.of(operand).is_none()
     }
 
     /// Whether what a register is in the last iteration, which lanes do not know, is used
     /// afterwards; `next` is known: the value that the iteration leaves to the next.
-    pub(super) fn is_used_after(&self, register: u32, next: Operand) -> bool {
+    pub(super) fn is_used_after(&self, register: u32, next: IrOperand) -> bool {
         let blocks = self.function.blocks.iter().zip(self.inside);
         let mut outside = blocks.filter(|(_, inside)| !**inside).map(|(code, _)| code);
         self.leaves_at_latch
@@ -51,14 +51,14 @@ impl<'f> Definitions<'f> {
     }
 }
 
-pub(super) fn is(operand: Operand, register: u32) -> bool {
-    matches!(operand, Operand::Register(index) if index == register)
+pub(super) fn is(operand: IrOperand, register: u32) -> bool {
+    matches!(operand, IrOperand::Register(index) if index == register)
 }
 
-pub(super) fn is_same(a: Operand, b: Operand) -> bool {
+pub(super) fn is_same(a: IrOperand, b: IrOperand) -> bool {
     match (a, b) {
-        (Operand::Register(a), Operand::Register(b)) => a == b,
-        (Operand::Constant(a), Operand::Constant(b)) => a == b,
+        (IrOperand::Register(a), IrOperand::Register(b)) => a == b,
+        (IrOperand::Constant(a), IrOperand::Constant(b)) => a == b,
         _ => false,
     }
 }
@@ -73,6 +73,6 @@ pub(super) fn phi_uses(phi: &Phi, register: u32) -> bool {
 }
 
 /// Whether an instruction has the register as an operand.
-pub(super) fn uses(kind: &Kind, register: u32) -> bool {
+pub(super) fn uses(kind: &OperationKind, register: u32) -> bool {
     kind.operands().iter().any(|operand| is(*operand, register))
 }

@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::ir::module::Function;
-use crate::ir::{Binary, Kind, Operand, Phi, Terminator};
+use crate::ir::{Binary, IrOperand, OperationKind, Phi, Terminator};
 use crate::patterns::arg_min_max::find_arg_min_max;
-use crate::patterns::definitions::{Definition, Definitions, is};
-use crate::patterns::pattern::{LoopCondition, Pattern, Recurrence, Step};
+use crate::patterns::definitions::{Definitions, RegisterDefinition, is};
+use crate::patterns::pattern::{IterationStep, LoopCondition, Pattern, Recurrence};
 use crate::patterns::reduction::reduction;
 
 /// Patterns of loops by function and loop, and those that could not run in lanes.
@@ -43,7 +43,7 @@ pub(crate) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
         return None;
     };
     let continues_if = *yes != exit.1;
-    let Some(Definition::Instruction(Kind::Compare(compare, width, sides))) =
+    let Some(RegisterDefinition::Instruction(OperationKind::Compare(compare, width, sides))) =
         definitions.of(*condition)
     else {
         return None;
@@ -51,14 +51,14 @@ pub(crate) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
     let phis = &function.blocks[l.header as usize].phis;
     let mut carried: Vec<Option<Recurrence>> =
         phis.iter().map(|phi| counter(&definitions, phi, *latch)).collect();
-    let side = |operand: Operand| -> Option<(usize, bool)> {
+    let side = |operand: IrOperand| -> Option<(usize, bool)> {
         phis.iter().zip(&carried).enumerate().find_map(|(at, (phi, carried))| {
             carried.as_ref()?;
             if is(operand, phi.result) {
                 return Some((at, false));
             }
             match (operand, phi.from(*latch)) {
-                (Operand::Register(a), Operand::Register(b)) if a == b => Some((at, true)),
+                (IrOperand::Register(a), IrOperand::Register(b)) if a == b => Some((at, true)),
                 _ => None,
             }
         })
@@ -103,19 +103,23 @@ pub(crate) fn pattern(function: &Function, index: u32) -> Option<Pattern> {
 }
 
 fn counter(definitions: &Definitions<'_>, phi: &Phi, latch: u32) -> Option<Recurrence> {
-    let Some(Definition::Instruction(kind)) = definitions.of(phi.from(latch)) else { return None };
+    let Some(RegisterDefinition::Instruction(kind)) = definitions.of(phi.from(latch)) else {
+        return None;
+    };
     match kind {
-        Kind::Binary(Binary::Add, width, [a, b]) => {
+        OperationKind::Binary(Binary::Add, width, [a, b]) => {
             let step = match (is(*a, phi.result), is(*b, phi.result)) {
                 (true, false) => *b,
                 (false, true) => *a,
                 _ => return None,
             };
-            let is_public = matches!(step, Operand::Constant(_));
-            is_public.then_some(Recurrence::Counter(Step::Add(step, *width)))
+            let is_public = matches!(step, IrOperand::Constant(_));
+            is_public.then_some(Recurrence::Counter(IterationStep::Add(step, *width)))
         }
-        Kind::Address(base, offset, indices) if is(*base, phi.result) && indices.is_empty() => {
-            Some(Recurrence::Counter(Step::Bytes(*offset)))
+        OperationKind::Address(base, offset, indices)
+            if is(*base, phi.result) && indices.is_empty() =>
+        {
+            Some(Recurrence::Counter(IterationStep::Bytes(*offset)))
         }
         _ => None,
     }

@@ -1,12 +1,12 @@
 //! A loop that may run in lanes, and the values that it carries from one iteration to the next.
 
-use crate::ir::{Binary, Compare, Operand};
+use crate::ir::{Binary, Compare, IrOperand};
 
 /// How a loop carries a value from one iteration to the next.
 #[derive(Clone, Debug)]
 pub(crate) enum Recurrence {
     /// Adds this: an operand from outside the loop, or bytes to an address.
-    Counter(Step),
+    Counter(IterationStep),
     /// All iterations' parts together by the operation.
     Reduction(Binary, u16),
     /// Belongs to an arg-min or arg-max.
@@ -14,8 +14,8 @@ pub(crate) enum Recurrence {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
-    Add(Operand, u16),
+pub(crate) enum IterationStep {
+    Add(IrOperand, u16),
     Bytes(i64),
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct ArgMinMax {
     pub(crate) compare: Compare,
     pub(crate) width: u16,
     /// Phis of the loop's header: each with the challenger's register or constant.
-    pub(crate) members: Vec<(usize, Operand)>,
+    pub(crate) members: Vec<(usize, IrOperand)>,
     /// Which member is compared.
     pub(crate) key: usize,
     /// Registers that are not computed: the comparison and the choices.
@@ -53,7 +53,7 @@ pub(crate) struct LoopCondition {
     /// The phi of the counter.
     pub(crate) counter: usize,
     pub(crate) is_stepped: bool,
-    pub(crate) bound: Operand,
+    pub(crate) bound: IrOperand,
     pub(crate) is_bound_first: bool,
     /// Whether the loop continues if the comparison holds.
     pub(crate) continues_if: bool,

@@ -1,6 +1,6 @@
 //! Values that each iteration adds a part to.
 
-use crate::ir::{Binary, Kind, Operand, Phi};
+use crate::ir::{Binary, IrOperand, OperationKind, Phi};
 use crate::patterns::definitions::{Definitions, is, phi_uses, terminator_uses, uses};
 use crate::patterns::pattern::Recurrence;
 
@@ -52,7 +52,9 @@ pub(super) fn reduction(
                     continue;
                 }
                 match &instruction.kind {
-                    Kind::Binary(op, width, [a, b]) if is(*a, member) != is(*b, member) => {
+                    OperationKind::Binary(op, width, [a, b])
+                        if is(*a, member) != is(*b, member) =>
+                    {
                         let own = class(*op)?;
                         if (*op == Binary::Sub && is(*b, member))
                             || found.is_some_and(|known| known != (own, *width))
@@ -61,7 +63,7 @@ pub(super) fn reduction(
                         }
                         found = Some((own, *width));
                     }
-                    Kind::Select(_, [condition, ..]) if !is(*condition, member) => {}
+                    OperationKind::Select(_, [condition, ..]) if !is(*condition, member) => {}
                     _ => return None,
                 }
                 if !chain.contains(&instruction.result) {
@@ -74,8 +76,7 @@ pub(super) fn reduction(
         }
     }
     // Whatever is chosen between must all come from the phi, and only once.
-    let in_chain =
-        |operand: Operand| matches!(operand, Operand::Register(index) if chain.contains(&index));
+    let in_chain = |operand: IrOperand| matches!(operand, IrOperand::Register(index) if chain.contains(&index));
     for (block, code) in definitions.function.blocks.iter().enumerate() {
         if !definitions.inside[block] {
             continue;
@@ -89,8 +90,10 @@ pub(super) fn reduction(
         }
         for instruction in code.instructions.iter().filter(|i| chain.contains(&i.result)) {
             match &instruction.kind {
-                Kind::Select(_, [_, a, b]) if !(in_chain(*a) && in_chain(*b)) => return None,
-                Kind::Binary(_, _, [a, b]) if in_chain(*a) && in_chain(*b) => return None,
+                OperationKind::Select(_, [_, a, b]) if !(in_chain(*a) && in_chain(*b)) => {
+                    return None;
+                }
+                OperationKind::Binary(_, _, [a, b]) if in_chain(*a) && in_chain(*b) => return None,
                 _ => {}
             }
         }

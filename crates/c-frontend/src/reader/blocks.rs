@@ -2,43 +2,54 @@
 
 use std::collections::HashMap;
 
-use crate::ir::control_flow::Shape;
+use crate::ir::control_flow::ControlFlowGraph;
 use crate::ir::module::Function;
-use crate::ir::{Block, Constant, Instruction, Kind, Operand, Phi, Place, Terminator};
-use crate::reader::Reader;
+use crate::ir::{
+    Constant, InstructionLocation, IrBlock, IrInstruction, IrOperand, OperationKind, Phi,
+    Terminator,
+};
+use crate::reader::ModuleReader;
 use crate::reader::constants::integer;
-use crate::reader::llvm::{Blk, LLVMOpcode, Val};
-use crate::reader::names::Names;
+use crate::reader::llvm::{BlockRef, LLVMOpcode, ValueRef};
+use crate::reader::names::FunctionNames;
 use crate::reader::uses::{choices, moved};
 
-impl<'m> Reader<'m> {
-    pub(crate) fn operand(&self, names: &mut Names<'m>, value: Val<'m>) -> Operand {
+impl<'m> ModuleReader<'m> {
+    pub(crate) fn operand(&self, names: &mut FunctionNames<'m>, value: ValueRef<'m>) -> IrOperand {
         if let Some(&register) = names.registers.get(&value) {
-            return Operand::Register(register);
+            return IrOperand::Register(register);
         }
         if let Some(&index) = names.known.get(&value) {
-            return Operand::Constant(index);
+            return IrOperand::Constant(index);
         }
         let constant =
             if value.is_constant() { self.constant(value) } else { Constant::Unsupported };
         let index = names.constants.len() as u32;
         names.constants.push(constant);
         names.known.insert(value, index);
-        Operand::Constant(index)
+        IrOperand::Constant(index)
     }
 
-    pub(crate) fn place(&mut self, value: Val<'m>, before: Place) -> Place {
+    pub(crate) fn place(
+        &mut self,
+        value: ValueRef<'m>,
+        before: InstructionLocation,
+    ) -> InstructionLocation {
         let Some((name, line, column)) = value.place() else { return before };
         let file = self.files.iter().position(|file| *file == name).unwrap_or_else(|| {
             self.files.push(name);
             self.files.len() - 1
         });
-        Place { file: file as u16, line, column: column.min(u32::from(u16::MAX)) as u16 }
+        InstructionLocation {
+            file: file as u16,
+            line,
+            column: column.min(u32::from(u16::MAX)) as u16,
+        }
     }
 
-    pub(crate) fn function(&mut self, function: Val<'m>) -> Function {
+    pub(crate) fn function(&mut self, function: ValueRef<'m>) -> Function {
         let blocks = function.blocks();
-        let mut names = Names {
+        let mut names = FunctionNames {
             registers: HashMap::new(),
             blocks: blocks.iter().copied().zip(0..).collect(),
             constants: Vec::new(),
@@ -47,8 +58,8 @@ impl<'m> Reader<'m> {
         let parameters = function.parameters();
         let all = blocks.iter().flat_map(|block| block.instructions());
         names.registers = parameters.iter().copied().chain(all).zip(0..).collect();
-        let mut place = self.place(function, Place::default());
-        let read: Vec<Block> =
+        let mut place = self.place(function, InstructionLocation::default());
+        let read: Vec<IrBlock> =
             blocks.iter().map(|block| self.block(&mut names, *block, &mut place)).collect();
         let copied = (0..parameters.len()).filter_map(|at| {
             let typ = function.by_value(at as u32)?;
@@ -63,13 +74,22 @@ impl<'m> Reader<'m> {
             result: self.typ(function.function_type().result()),
             registers: names.registers.len() as u32,
             constants: names.constants,
-            shape: if read.is_empty() { Shape::default() } else { Shape::new(&read) },
+            shape: if read.is_empty() {
+                ControlFlowGraph::default()
+            } else {
+                ControlFlowGraph::new(&read)
+            },
             blocks: read,
             live: Default::default(),
         }
     }
 
-    fn block(&mut self, names: &mut Names<'m>, block: Blk<'m>, place: &mut Place) -> Block {
+    fn block(
+        &mut self,
+        names: &mut FunctionNames<'m>,
+        block: BlockRef<'m>,
+        place: &mut InstructionLocation,
+    ) -> IrBlock {
         let (mut phis, mut instructions) = (Vec::new(), Vec::new());
         let all = block.instructions();
         let (last, body) = all.split_last().expect("a block has a terminator");
@@ -78,42 +98,42 @@ impl<'m> Reader<'m> {
             let result = names.registers[&instruction];
             if instruction.opcode() == LLVMOpcode::LLVMPHI {
                 let incoming = instruction.incoming().into_iter();
-                let incoming: Vec<(u32, Operand)> = incoming
+                let incoming: Vec<(u32, IrOperand)> = incoming
                     .map(|(from, value)| (names.blocks[&from], self.operand(names, value)))
                     .collect();
                 let width = self.typ(instruction.typ()).width();
                 if let Some(kind) = names.lacks(incoming.iter().map(|(_, operand)| *operand)) {
-                    instructions.push(Instruction { result, place: *place, kind });
+                    instructions.push(IrInstruction { result, place: *place, kind });
                 }
                 phis.push(Phi { result, width, incoming });
             } else if let Some(kind) = self.kind(names, instruction) {
                 let kind = names.lacks(kind.operands().into_iter()).unwrap_or(kind);
-                instructions.push(Instruction { result, place: *place, kind });
+                instructions.push(IrInstruction { result, place: *place, kind });
             }
         }
         *place = self.place(*last, *place);
         let terminator = self.terminator(names, *last);
         let fault = match &terminator {
             Ok(terminator) => names.lacks(terminator.operand().into_iter()),
-            Err((what, remedy)) => Some(Kind::Unsupported(what.clone(), remedy.clone())),
+            Err((what, remedy)) => Some(OperationKind::Unsupported(what.clone(), remedy.clone())),
         };
         let terminator = match (terminator, fault) {
             (Ok(terminator), None) => terminator,
             (_, fault) => {
                 let result = names.registers[last];
-                let faults = fault.map(|kind| Instruction { result, place: *place, kind });
+                let faults = fault.map(|kind| IrInstruction { result, place: *place, kind });
                 instructions.extend(faults);
                 Terminator::Unreachable
             }
         };
         let assumes = body.iter().any(|instruction| instruction.is_call_of("llvm.assume"));
-        Block { phis, instructions, terminator, place: *place, assumes }
+        IrBlock { phis, instructions, terminator, place: *place, assumes }
     }
 
     fn terminator(
         &self,
-        names: &mut Names<'m>,
-        last: Val<'m>,
+        names: &mut FunctionNames<'m>,
+        last: ValueRef<'m>,
     ) -> Result<Terminator, (String, String)> {
         let targets: Vec<u32> =
             last.successors().into_iter().map(|block| names.blocks[&block]).collect();

@@ -1,13 +1,13 @@
 //! Constants, and addresses whose offsets are constant.
 
-use crate::ir::{Constant, Index, Operand, Type};
-use crate::reader::Reader;
-use crate::reader::llvm::{LLVMOpcode, LLVMTypeKind, Typ, Val};
+use crate::ir::{Constant, Index, IrOperand, Type};
+use crate::reader::ModuleReader;
+use crate::reader::llvm::{LLVMOpcode, LLVMTypeKind, TypeRef, ValueRef};
 use crate::reader::types::FLOAT;
 
-impl<'m> Reader<'m> {
+impl<'m> ModuleReader<'m> {
     /// A constant that is known before the program runs.
-    pub(crate) fn constant(&self, value: Val<'m>) -> Constant {
+    pub(crate) fn constant(&self, value: ValueRef<'m>) -> Constant {
         if value.is_undefined() {
             return Constant::Undefined;
         }
@@ -36,7 +36,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn expression(&self, value: Val<'m>) -> Constant {
+    fn expression(&self, value: ValueRef<'m>) -> Constant {
         if value.expression() == Some(LLVMOpcode::LLVMGetElementPtr) {
             let operands = value.operands();
             if let Constant::Global(global, base) = self.constant(operands[0])
@@ -48,7 +48,7 @@ impl<'m> Reader<'m> {
         Constant::Unsupported
     }
 
-    fn constant_offset(&self, address: Val<'m>, indices: &[Val<'m>]) -> Option<i64> {
+    fn constant_offset(&self, address: ValueRef<'m>, indices: &[ValueRef<'m>]) -> Option<i64> {
         let (offset, rest) = self.address(address.source_element(), indices, &mut |_| None)?;
         rest.is_empty().then_some(offset)
     }
@@ -56,9 +56,9 @@ impl<'m> Reader<'m> {
     /// Constant offset and open indices of an address computation.
     pub(crate) fn address(
         &self,
-        source: Typ<'m>,
-        indices: &[Val<'m>],
-        open: &mut dyn FnMut(Val<'m>) -> Option<Operand>,
+        source: TypeRef<'m>,
+        indices: &[ValueRef<'m>],
+        open: &mut dyn FnMut(ValueRef<'m>) -> Option<IrOperand>,
     ) -> Option<(i64, Vec<Index>)> {
         let (mut offset, mut found) = (0i64, Vec::new());
         let mut typ = source;
@@ -95,7 +95,7 @@ impl<'m> Reader<'m> {
 }
 
 /// A constant integer's bits.
-pub(super) fn integer(value: Val<'_>) -> u128 {
+pub(super) fn integer(value: ValueRef<'_>) -> u128 {
     let width = value.typ().width();
     if width <= 64 {
         return u128::from(value.low());

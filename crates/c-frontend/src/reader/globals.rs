@@ -4,15 +4,15 @@
 
 use crate::ir::module::{Global, Initial};
 use crate::ir::{Constant, Type};
-use crate::reader::Reader;
-use crate::reader::llvm::{LLVMTypeKind, Typ, Val};
+use crate::reader::ModuleReader;
+use crate::reader::llvm::{LLVMTypeKind, TypeRef, ValueRef};
 
 /// Scalars of one element of which zeros are kept as they are; of a larger structure they are
 /// granules.
 const SCALARS_MAX: usize = 4096;
 
-impl<'m> Reader<'m> {
-    pub(crate) fn global(&mut self, global: Val<'m>) -> Global {
+impl<'m> ModuleReader<'m> {
+    pub(crate) fn global(&mut self, global: ValueRef<'m>) -> Global {
         let typ = global.function_type();
         let name = global.name();
         let place = self.place(global, Default::default());
@@ -31,7 +31,7 @@ impl<'m> Reader<'m> {
         }
     }
 
-    fn initial(&self, typ: Typ<'m>, value: Val<'m>) -> Initial {
+    fn initial(&self, typ: TypeRef<'m>, value: ValueRef<'m>) -> Initial {
         let mut element = typ;
         while element.kind() == LLVMTypeKind::LLVMArrayTypeKind {
             element = element.element();
@@ -47,7 +47,7 @@ impl<'m> Reader<'m> {
     }
 
     /// Where the scalars of a type lie, and their bytes; `false` if there are too many.
-    fn scalars(&self, typ: Typ<'m>, at: u64, found: &mut Vec<(u64, u8)>) -> bool {
+    fn scalars(&self, typ: TypeRef<'m>, at: u64, found: &mut Vec<(u64, u8)>) -> bool {
         match typ.kind() {
             LLVMTypeKind::LLVMArrayTypeKind | LLVMTypeKind::LLVMVectorTypeKind => {
                 let (inner, count) = elements(typ);
@@ -69,11 +69,17 @@ impl<'m> Reader<'m> {
     }
 
     /// The scalars of a value that are not zero.
-    fn set(&self, typ: Typ<'m>, value: Val<'m>, at: u64, found: &mut Vec<(u64, u8, Constant)>) {
+    fn set(
+        &self,
+        typ: TypeRef<'m>,
+        value: ValueRef<'m>,
+        at: u64,
+        found: &mut Vec<(u64, u8, Constant)>,
+    ) {
         if value.is_null() {
             return;
         }
-        let mut part = |typ: Typ<'m>, index: u64, at: u64| {
+        let mut part = |typ: TypeRef<'m>, index: u64, at: u64| {
             if let Some(value) = value.aggregate_element(index as u32) {
                 self.set(typ, value, at, found);
             }
@@ -99,7 +105,7 @@ impl<'m> Reader<'m> {
 }
 
 /// The type of the elements of an array or vector, and their number.
-pub(super) fn elements(typ: Typ<'_>) -> (Typ<'_>, u64) {
+pub(super) fn elements(typ: TypeRef<'_>) -> (TypeRef<'_>, u64) {
     let count = match typ.kind() {
         LLVMTypeKind::LLVMArrayTypeKind => typ.array_length(),
         _ => typ.vector_length(),

@@ -2,23 +2,27 @@
 
 use crate::carried::address_set::REGISTER_BITS;
 use crate::compiler::library::NO_STOP;
-use crate::ir::{Binary, Compare, Kind, Operand, Type, Unary};
-use crate::reader::Reader;
-use crate::reader::llvm::{LLVMIntPredicate, LLVMOpcode, Val};
-use crate::reader::names::{NO_FLOAT, Names};
+use crate::ir::{Binary, Compare, IrOperand, OperationKind, Type, Unary};
+use crate::reader::ModuleReader;
+use crate::reader::llvm::{LLVMIntPredicate, LLVMOpcode, ValueRef};
+use crate::reader::names::{FunctionNames, NO_FLOAT};
 
-fn unsupported(what: impl Into<String>, remedy: &str) -> Option<Kind> {
-    Some(Kind::Unsupported(what.into(), remedy.to_owned()))
+fn unsupported(what: impl Into<String>, remedy: &str) -> Option<OperationKind> {
+    Some(OperationKind::Unsupported(what.into(), remedy.to_owned()))
 }
 
 const STOP: &str = "a stop of the program";
 
-impl<'m> Reader<'m> {
+impl<'m> ModuleReader<'m> {
     /// Translates an instruction; `None` if it has no effect.
-    pub(crate) fn kind(&self, names: &mut Names<'m>, instruction: Val<'m>) -> Option<Kind> {
+    pub(crate) fn kind(
+        &self,
+        names: &mut FunctionNames<'m>,
+        instruction: ValueRef<'m>,
+    ) -> Option<OperationKind> {
         let values = instruction.operands();
         let own = self.typ(instruction.typ());
-        let is_float = |v: &Val<'m>| matches!(self.typ(v.typ()), Type::Unsupported(_));
+        let is_float = |v: &ValueRef<'m>| matches!(self.typ(v.typ()), Type::Unsupported(_));
         let opcode = instruction.opcode();
         let is_call = opcode == LLVMOpcode::LLVMCall;
         if let Type::Unsupported(what) = &own
@@ -30,14 +34,14 @@ impl<'m> Reader<'m> {
             return unsupported("floating point", NO_FLOAT);
         }
         if let Some(binary) = binary(opcode) {
-            return Some(Kind::Binary(binary, own.width(), self.operands(names, &values)));
+            return Some(OperationKind::Binary(binary, own.width(), self.operands(names, &values)));
         }
         let mut operand = |index: usize| self.operand(names, values[index]);
         Some(match opcode {
             LLVMOpcode::LLVMICmp => {
                 let width = self.typ(values[0].typ()).width();
                 let compare = compare(instruction.predicate());
-                Kind::Compare(compare, width, [operand(0), operand(1)])
+                OperationKind::Compare(compare, width, [operand(0), operand(1)])
             }
             LLVMOpcode::LLVMTrunc | LLVMOpcode::LLVMZExt | LLVMOpcode::LLVMSExt => {
                 let unary = match opcode {
@@ -45,37 +49,42 @@ impl<'m> Reader<'m> {
                     LLVMOpcode::LLVMZExt => Unary::ZeroExtend,
                     _ => Unary::SignExtend,
                 };
-                Kind::Unary(unary, self.typ(values[0].typ()).width(), own.width(), operand(0))
+                OperationKind::Unary(
+                    unary,
+                    self.typ(values[0].typ()).width(),
+                    own.width(),
+                    operand(0),
+                )
             }
             LLVMOpcode::LLVMSelect => {
-                Kind::Select(own.width(), [operand(0), operand(1), operand(2)])
+                OperationKind::Select(own.width(), [operand(0), operand(1), operand(2)])
             }
-            LLVMOpcode::LLVMLoad => Kind::Load(own, operand(0)),
+            LLVMOpcode::LLVMLoad => OperationKind::Load(own, operand(0)),
             LLVMOpcode::LLVMStore => {
-                Kind::Store(self.typ(values[0].typ()), [operand(0), operand(1)])
+                OperationKind::Store(self.typ(values[0].typ()), [operand(0), operand(1)])
             }
             LLVMOpcode::LLVMAlloca => {
                 let typ = instruction.allocated();
                 let (size, granule) = (self.layout.size(typ), self.granule(typ));
-                Kind::Allocate(variable(&instruction.name()), size, granule, operand(0))
+                OperationKind::Allocate(variable(&instruction.name()), size, granule, operand(0))
             }
             LLVMOpcode::LLVMGetElementPtr => {
                 let base = operand(0);
                 let mut open = |value| Some(self.operand(names, value));
                 match self.address(instruction.source_element(), &values[1..], &mut open) {
-                    Some((offset, indices)) => Kind::Address(base, offset, indices),
+                    Some((offset, indices)) => OperationKind::Address(base, offset, indices),
                     None => return unsupported("an address of several places", "use one index"),
                 }
             }
-            LLVMOpcode::LLVMPtrToInt => Kind::ToInteger(operand(0)),
-            LLVMOpcode::LLVMIntToPtr => Kind::ToPointer(operand(0)),
+            LLVMOpcode::LLVMPtrToInt => OperationKind::ToInteger(operand(0)),
+            LLVMOpcode::LLVMIntToPtr => OperationKind::ToPointer(operand(0)),
             LLVMOpcode::LLVMBitCast | LLVMOpcode::LLVMAddrSpaceCast => {
                 if self.typ(values[0].typ()) != own {
                     return unsupported("a vector seen as another", "use shifts and masks");
                 }
-                Kind::Freeze(operand(0))
+                OperationKind::Freeze(operand(0))
             }
-            LLVMOpcode::LLVMFreeze => Kind::Freeze(operand(0)),
+            LLVMOpcode::LLVMFreeze => OperationKind::Freeze(operand(0)),
             LLVMOpcode::LLVMCall => return self.call(names, instruction, &values),
             LLVMOpcode::LLVMFence => return None,
             _ => return self.rearranging(names, instruction, &values),
@@ -85,22 +94,26 @@ impl<'m> Reader<'m> {
     /// Parts of vectors and structures, and what is nothing.
     fn rearranging(
         &self,
-        names: &mut Names<'m>,
-        instruction: Val<'m>,
-        values: &[Val<'m>],
-    ) -> Option<Kind> {
+        names: &mut FunctionNames<'m>,
+        instruction: ValueRef<'m>,
+        values: &[ValueRef<'m>],
+    ) -> Option<OperationKind> {
         let mut operand = |index: usize| self.operand(names, values[index]);
         Some(match instruction.opcode() {
-            LLVMOpcode::LLVMExtractValue => Kind::Extract(operand(0), instruction.indices()),
-            LLVMOpcode::LLVMInsertValue => {
-                Kind::Insert(operand(0), operand(1), instruction.indices())
+            LLVMOpcode::LLVMExtractValue => {
+                OperationKind::Extract(operand(0), instruction.indices())
             }
-            LLVMOpcode::LLVMExtractElement => Kind::ExtractElement([operand(0), operand(1)]),
+            LLVMOpcode::LLVMInsertValue => {
+                OperationKind::Insert(operand(0), operand(1), instruction.indices())
+            }
+            LLVMOpcode::LLVMExtractElement => {
+                OperationKind::ExtractElement([operand(0), operand(1)])
+            }
             LLVMOpcode::LLVMInsertElement => {
-                Kind::InsertElement([operand(0), operand(1), operand(2)])
+                OperationKind::InsertElement([operand(0), operand(1), operand(2)])
             }
             LLVMOpcode::LLVMShuffleVector => {
-                Kind::Shuffle([operand(0), operand(1)], instruction.mask())
+                OperationKind::Shuffle([operand(0), operand(1)], instruction.mask())
             }
             LLVMOpcode::LLVMAtomicRMW | LLVMOpcode::LLVMAtomicCmpXchg => {
                 return unsupported(
@@ -121,25 +134,34 @@ impl<'m> Reader<'m> {
         })
     }
 
-    fn operands<const N: usize>(&self, names: &mut Names<'m>, values: &[Val<'m>]) -> [Operand; N] {
+    fn operands<const N: usize>(
+        &self,
+        names: &mut FunctionNames<'m>,
+        values: &[ValueRef<'m>],
+    ) -> [IrOperand; N] {
         std::array::from_fn(|index| self.operand(names, values[index]))
     }
 
-    fn call(&self, names: &mut Names<'m>, call: Val<'m>, values: &[Val<'m>]) -> Option<Kind> {
+    fn call(
+        &self,
+        names: &mut FunctionNames<'m>,
+        call: ValueRef<'m>,
+        values: &[ValueRef<'m>],
+    ) -> Option<OperationKind> {
         let callee = call.called()?;
         let arguments = &values[..call.argument_count()];
         if callee.is_assembly() {
             return unsupported("inline assembly", "write it in C");
         }
-        let operands = |names: &mut Names<'m>| -> Vec<Operand> {
+        let operands = |names: &mut FunctionNames<'m>| -> Vec<IrOperand> {
             arguments.iter().map(|value| self.operand(names, *value)).collect()
         };
         let Some(&function) = self.functions.get(&callee) else {
             let target = self.operand(names, callee);
-            return Some(Kind::CallPointer(target, operands(names)));
+            return Some(OperationKind::CallPointer(target, operands(names)));
         };
         if !callee.blocks().is_empty() {
-            return Some(Kind::Call(function, operands(names)));
+            return Some(OperationKind::Call(function, operands(names)));
         }
         let name = callee.name();
         match name.strip_prefix("llvm.") {
@@ -151,15 +173,15 @@ impl<'m> Reader<'m> {
     /// A function of C's library, or one that is nowhere.
     fn library(
         &self,
-        names: &mut Names<'m>,
+        names: &mut FunctionNames<'m>,
         name: &str,
-        arguments: &[Val<'m>],
+        arguments: &[ValueRef<'m>],
         function: u32,
-    ) -> Option<Kind> {
+    ) -> Option<OperationKind> {
         if let Some(bits) = name.strip_prefix("phineus_reveal_") {
             return match (bits.parse(), arguments) {
                 (Ok(width @ 1..=REGISTER_BITS), [value]) => {
-                    Some(Kind::Reveal(width, self.operand(names, *value)))
+                    Some(OperationKind::Reveal(width, self.operand(names, *value)))
                 }
                 _ => unsupported(
                     "opening an integer of 128 bits",
@@ -168,29 +190,36 @@ impl<'m> Reader<'m> {
             };
         }
         Some(match (name, arguments.len()) {
-            ("memcpy" | "memmove", 3) => Kind::Copy(self.operands(names, arguments)),
-            ("memset", 3) => Kind::Fill(self.operands(names, arguments)),
-            ("malloc", 1) => Kind::Heap(self.operands::<1>(names, arguments).to_vec(), false),
-            ("calloc", 2) => Kind::Heap(self.operands::<2>(names, arguments).to_vec(), true),
+            ("memcpy" | "memmove", 3) => OperationKind::Copy(self.operands(names, arguments)),
+            ("memset", 3) => OperationKind::Fill(self.operands(names, arguments)),
+            ("malloc", 1) => {
+                OperationKind::Heap(self.operands::<1>(names, arguments).to_vec(), false)
+            }
+            ("calloc", 2) => {
+                OperationKind::Heap(self.operands::<2>(names, arguments).to_vec(), true)
+            }
             ("free", 1) => return None,
             ("abs" | "labs" | "llabs", 1) => {
                 let width = self.typ(arguments[0].typ()).width();
-                Kind::Unary(Unary::Abs, width, width, self.operand(names, arguments[0]))
+                OperationKind::Unary(Unary::Abs, width, width, self.operand(names, arguments[0]))
             }
             _ => {
                 let known = self.library.get(name).copied().unwrap_or(function);
-                Kind::Call(known, arguments.iter().map(|v| self.operand(names, *v)).collect())
+                OperationKind::Call(
+                    known,
+                    arguments.iter().map(|v| self.operand(names, *v)).collect(),
+                )
             }
         })
     }
 
     fn intrinsic(
         &self,
-        names: &mut Names<'m>,
+        names: &mut FunctionNames<'m>,
         name: &str,
-        call: Val<'m>,
-        arguments: &[Val<'m>],
-    ) -> Option<Kind> {
+        call: ValueRef<'m>,
+        arguments: &[ValueRef<'m>],
+    ) -> Option<OperationKind> {
         let stem: Vec<&str> = name.split('.').collect();
         let own = self.typ(call.typ());
         if matches!(own, Type::Unsupported(_)) {
@@ -199,7 +228,9 @@ impl<'m> Reader<'m> {
         let width = own.width();
         if let ["vector", "reduce", which, ..] = stem.as_slice() {
             return match reduction(which) {
-                Some(op) => Some(Kind::Reduce(op, width, self.operand(names, arguments[0]))),
+                Some(op) => {
+                    Some(OperationKind::Reduce(op, width, self.operand(names, arguments[0])))
+                }
                 None => unsupported(format!("the reduction {which}"), NO_FLOAT),
             };
         }
@@ -215,13 +246,18 @@ impl<'m> Reader<'m> {
             ("ssub", Some("sat")) => Some(Binary::SSubSat),
             _ => None,
         } {
-            return Some(Kind::Binary(binary, width, self.operands(names, arguments)));
+            return Some(OperationKind::Binary(binary, width, self.operands(names, arguments)));
         }
         if let (Some("with"), Some((op, signed))) = (rest.first().copied(), overflow(first)) {
-            return Some(Kind::Overflow(op, signed, width, self.operands(names, arguments)));
+            return Some(OperationKind::Overflow(
+                op,
+                signed,
+                width,
+                self.operands(names, arguments),
+            ));
         }
-        let unary = |unary, names: &mut Names<'m>| {
-            Some(Kind::Unary(unary, width, width, self.operand(names, arguments[0])))
+        let unary = |unary, names: &mut FunctionNames<'m>| {
+            Some(OperationKind::Unary(unary, width, width, self.operand(names, arguments[0])))
         };
         match first {
             "abs" => unary(Unary::Abs, names),
@@ -231,15 +267,15 @@ impl<'m> Reader<'m> {
             "bswap" => unary(Unary::ByteSwap, names),
             "bitreverse" => unary(Unary::BitReverse, names),
             "fshl" | "fshr" => {
-                Some(Kind::Funnel(first == "fshl", width, self.operands(names, arguments)))
+                Some(OperationKind::Funnel(first == "fshl", width, self.operands(names, arguments)))
             }
-            "memcpy" | "memmove" => Some(Kind::Copy(self.operands(names, arguments))),
-            "memset" => Some(Kind::Fill(self.operands(names, arguments))),
+            "memcpy" | "memmove" => Some(OperationKind::Copy(self.operands(names, arguments))),
+            "memset" => Some(OperationKind::Fill(self.operands(names, arguments))),
             "expect" | "annotation" | "ssa" | "launder" | "strip" | "ptr" | "threadlocal" => {
-                Some(Kind::Freeze(self.operand(names, arguments[0])))
+                Some(OperationKind::Freeze(self.operand(names, arguments[0])))
             }
             "lifetime" if rest.first() == Some(&"start") => {
-                Some(Kind::Begin(self.operand(names, arguments[1])))
+                Some(OperationKind::Begin(self.operand(names, arguments[1])))
             }
             "lifetime" | "dbg" | "assume" | "donothing" | "var" | "experimental"
             | "stackrestore" | "prefetch" | "sideeffect" | "invariant" => None,

@@ -25,22 +25,22 @@ macro_rules! llvm {
 
 /// A value of the module: an instruction, constant, argument, function or block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Val<'m>(LLVMValueRef, PhantomData<&'m ()>);
+pub(crate) struct ValueRef<'m>(LLVMValueRef, PhantomData<&'m ()>);
 
 /// A type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Typ<'m>(LLVMTypeRef, PhantomData<&'m ()>);
+pub(crate) struct TypeRef<'m>(LLVMTypeRef, PhantomData<&'m ()>);
 
 /// A basic block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Blk<'m>(LLVMBasicBlockRef, PhantomData<&'m ()>);
+pub(crate) struct BlockRef<'m>(LLVMBasicBlockRef, PhantomData<&'m ()>);
 
 /// Sizes and offsets on the target.
 #[derive(Clone, Copy)]
-pub(crate) struct Layout<'m>(LLVMTargetDataRef, PhantomData<&'m ()>);
+pub(crate) struct TargetLayout<'m>(LLVMTargetDataRef, PhantomData<&'m ()>);
 
-fn some<'m>(value: LLVMValueRef) -> Option<Val<'m>> {
-    (!value.is_null()).then_some(Val(value, PhantomData))
+fn some<'m>(value: LLVMValueRef) -> Option<ValueRef<'m>> {
+    (!value.is_null()).then_some(ValueRef(value, PhantomData))
 }
 
 fn text(start: *const c_char, length: usize) -> String {
@@ -52,31 +52,31 @@ fn text(start: *const c_char, length: usize) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-pub(crate) fn layout<'m>(module: &'m Module<'_>) -> Layout<'m> {
-    Layout(llvm!(LLVMGetModuleDataLayout(module.as_mut_ptr())), PhantomData)
+pub(crate) fn layout<'m>(module: &'m Module<'_>) -> TargetLayout<'m> {
+    TargetLayout(llvm!(LLVMGetModuleDataLayout(module.as_mut_ptr())), PhantomData)
 }
 
-pub(crate) fn functions<'m>(module: &'m Module<'_>) -> Vec<Val<'m>> {
+pub(crate) fn functions<'m>(module: &'m Module<'_>) -> Vec<ValueRef<'m>> {
     let first = some(llvm!(LLVMGetFirstFunction(module.as_mut_ptr())));
     std::iter::successors(first, |v| some(llvm!(LLVMGetNextFunction(v.0)))).collect()
 }
 
-pub(crate) fn globals<'m>(module: &'m Module<'_>) -> Vec<Val<'m>> {
+pub(crate) fn globals<'m>(module: &'m Module<'_>) -> Vec<ValueRef<'m>> {
     let first = some(llvm!(LLVMGetFirstGlobal(module.as_mut_ptr())));
     std::iter::successors(first, |v| some(llvm!(LLVMGetNextGlobal(v.0)))).collect()
 }
 
-impl<'m> Layout<'m> {
-    pub(crate) fn size(self, typ: Typ<'m>) -> u64 {
+impl<'m> TargetLayout<'m> {
+    pub(crate) fn size(self, typ: TypeRef<'m>) -> u64 {
         llvm!(LLVMABISizeOfType(self.0, typ.0))
     }
 
-    pub(crate) fn offset(self, typ: Typ<'m>, field: u32) -> u64 {
+    pub(crate) fn offset(self, typ: TypeRef<'m>, field: u32) -> u64 {
         llvm!(LLVMOffsetOfElement(self.0, typ.0, field))
     }
 }
 
-impl<'m> Typ<'m> {
+impl<'m> TypeRef<'m> {
     pub(crate) fn kind(self) -> LLVMTypeKind {
         llvm!(LLVMGetTypeKind(self.0))
     }
@@ -85,8 +85,8 @@ impl<'m> Typ<'m> {
         llvm!(LLVMGetIntTypeWidth(self.0))
     }
 
-    pub(crate) fn element(self) -> Typ<'m> {
-        Typ(llvm!(LLVMGetElementType(self.0)), PhantomData)
+    pub(crate) fn element(self) -> TypeRef<'m> {
+        TypeRef(llvm!(LLVMGetElementType(self.0)), PhantomData)
     }
 
     pub(crate) fn array_length(self) -> u64 {
@@ -97,33 +97,33 @@ impl<'m> Typ<'m> {
         u64::from(llvm!(LLVMGetVectorSize(self.0)))
     }
 
-    pub(crate) fn fields(self) -> Vec<Typ<'m>> {
+    pub(crate) fn fields(self) -> Vec<TypeRef<'m>> {
         let count = llvm!(LLVMCountStructElementTypes(self.0));
-        let field = |index| Typ(llvm!(LLVMStructGetTypeAtIndex(self.0, index)), PhantomData);
+        let field = |index| TypeRef(llvm!(LLVMStructGetTypeAtIndex(self.0, index)), PhantomData);
         (0..count).map(field).collect()
     }
 
-    pub(crate) fn result(self) -> Typ<'m> {
-        Typ(llvm!(LLVMGetReturnType(self.0)), PhantomData)
+    pub(crate) fn result(self) -> TypeRef<'m> {
+        TypeRef(llvm!(LLVMGetReturnType(self.0)), PhantomData)
     }
 }
 
-impl<'m> Blk<'m> {
-    pub(crate) fn instructions(self) -> Vec<Val<'m>> {
+impl<'m> BlockRef<'m> {
+    pub(crate) fn instructions(self) -> Vec<ValueRef<'m>> {
         let first = some(llvm!(LLVMGetFirstInstruction(self.0)));
         std::iter::successors(first, |v| some(llvm!(LLVMGetNextInstruction(v.0)))).collect()
     }
 }
 
-impl<'m> Val<'m> {
+impl<'m> ValueRef<'m> {
     pub(crate) fn name(self) -> String {
         let mut length = 0;
         let start = llvm!(LLVMGetValueName2(self.0, &mut length));
         text(start, length)
     }
 
-    pub(crate) fn typ(self) -> Typ<'m> {
-        Typ(llvm!(LLVMTypeOf(self.0)), PhantomData)
+    pub(crate) fn typ(self) -> TypeRef<'m> {
+        TypeRef(llvm!(LLVMTypeOf(self.0)), PhantomData)
     }
 
     pub(crate) fn printed(self) -> String {
@@ -134,32 +134,32 @@ impl<'m> Val<'m> {
         printed
     }
 
-    pub(crate) fn blocks(self) -> Vec<Blk<'m>> {
+    pub(crate) fn blocks(self) -> Vec<BlockRef<'m>> {
         let count = llvm!(LLVMCountBasicBlocks(self.0)) as usize;
         let mut blocks = vec![std::ptr::null_mut(); count];
         llvm!(LLVMGetBasicBlocks(self.0, blocks.as_mut_ptr()));
-        blocks.into_iter().map(|block| Blk(block, PhantomData)).collect()
+        blocks.into_iter().map(|block| BlockRef(block, PhantomData)).collect()
     }
 
-    pub(crate) fn parameters(self) -> Vec<Val<'m>> {
+    pub(crate) fn parameters(self) -> Vec<ValueRef<'m>> {
         let count = llvm!(LLVMCountParams(self.0));
-        (0..count).map(|index| Val(llvm!(LLVMGetParam(self.0, index)), PhantomData)).collect()
+        (0..count).map(|index| ValueRef(llvm!(LLVMGetParam(self.0, index)), PhantomData)).collect()
     }
 
     /// The type of what a parameter of a function points to, if that is passed by value.
-    pub(crate) fn by_value(self, parameter: u32) -> Option<Typ<'m>> {
+    pub(crate) fn by_value(self, parameter: u32) -> Option<TypeRef<'m>> {
         const NAME: &[u8] = b"byval";
         let kind = llvm!(LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len()));
         // Parameters are counted from 1, 0 being the result.
         let found = llvm!(LLVMGetEnumAttributeAtIndex(self.0, parameter + 1, kind));
-        (!found.is_null()).then(|| Typ(llvm!(LLVMGetTypeAttributeValue(found)), PhantomData))
+        (!found.is_null()).then(|| TypeRef(llvm!(LLVMGetTypeAttributeValue(found)), PhantomData))
     }
 
-    pub(crate) fn function_type(self) -> Typ<'m> {
-        Typ(llvm!(LLVMGlobalGetValueType(self.0)), PhantomData)
+    pub(crate) fn function_type(self) -> TypeRef<'m> {
+        TypeRef(llvm!(LLVMGlobalGetValueType(self.0)), PhantomData)
     }
 
-    pub(crate) fn initializer(self) -> Option<Val<'m>> {
+    pub(crate) fn initializer(self) -> Option<ValueRef<'m>> {
         some(llvm!(LLVMGetInitializer(self.0)))
     }
 
@@ -171,7 +171,7 @@ impl<'m> Val<'m> {
         llvm!(LLVMGetInstructionOpcode(self.0))
     }
 
-    pub(crate) fn operands(self) -> Vec<Val<'m>> {
+    pub(crate) fn operands(self) -> Vec<ValueRef<'m>> {
         let count = llvm!(LLVMGetNumOperands(self.0)).max(0) as u32;
         (0..count).filter_map(|index| some(llvm!(LLVMGetOperand(self.0, index)))).collect()
     }
@@ -180,28 +180,33 @@ impl<'m> Val<'m> {
         llvm!(LLVMGetICmpPredicate(self.0))
     }
 
-    pub(crate) fn incoming(self) -> Vec<(Blk<'m>, Val<'m>)> {
+    pub(crate) fn incoming(self) -> Vec<(BlockRef<'m>, ValueRef<'m>)> {
         let edge = |index| {
             let block = llvm!(LLVMGetIncomingBlock(self.0, index));
-            (Blk(block, PhantomData), Val(llvm!(LLVMGetIncomingValue(self.0, index)), PhantomData))
+            (
+                BlockRef(block, PhantomData),
+                ValueRef(llvm!(LLVMGetIncomingValue(self.0, index)), PhantomData),
+            )
         };
         (0..llvm!(LLVMCountIncoming(self.0))).map(edge).collect()
     }
 
-    pub(crate) fn successors(self) -> Vec<Blk<'m>> {
+    pub(crate) fn successors(self) -> Vec<BlockRef<'m>> {
         let count = llvm!(LLVMGetNumSuccessors(self.0));
-        (0..count).map(|index| Blk(llvm!(LLVMGetSuccessor(self.0, index)), PhantomData)).collect()
+        (0..count)
+            .map(|index| BlockRef(llvm!(LLVMGetSuccessor(self.0, index)), PhantomData))
+            .collect()
     }
 
-    pub(crate) fn source_element(self) -> Typ<'m> {
-        Typ(llvm!(LLVMGetGEPSourceElementType(self.0)), PhantomData)
+    pub(crate) fn source_element(self) -> TypeRef<'m> {
+        TypeRef(llvm!(LLVMGetGEPSourceElementType(self.0)), PhantomData)
     }
 
-    pub(crate) fn allocated(self) -> Typ<'m> {
-        Typ(llvm!(LLVMGetAllocatedType(self.0)), PhantomData)
+    pub(crate) fn allocated(self) -> TypeRef<'m> {
+        TypeRef(llvm!(LLVMGetAllocatedType(self.0)), PhantomData)
     }
 
-    pub(crate) fn called(self) -> Option<Val<'m>> {
+    pub(crate) fn called(self) -> Option<ValueRef<'m>> {
         some(llvm!(LLVMGetCalledValue(self.0)))
     }
 
@@ -276,7 +281,7 @@ impl<'m> Val<'m> {
     }
 
     /// An element of a constant array, vector or structure.
-    pub(crate) fn aggregate_element(self, index: u32) -> Option<Val<'m>> {
+    pub(crate) fn aggregate_element(self, index: u32) -> Option<ValueRef<'m>> {
         some(llvm!(LLVMGetAggregateElement(self.0, index)))
     }
 

@@ -14,16 +14,16 @@ use std::collections::HashMap;
 use inkwell::module::Module as LlvmModule;
 
 use crate::compiler::library;
-use crate::ir::module::Module;
-use crate::reader::llvm::{Layout, Val};
+use crate::ir::module::IrModule;
+use crate::reader::llvm::{TargetLayout, ValueRef};
 
 /// Reads a module, after its passes.
-pub(crate) fn read(module: &LlvmModule<'_>) -> Module {
+pub(crate) fn read(module: &LlvmModule<'_>) -> IrModule {
     let (functions, globals) = (llvm::functions(module), llvm::globals(module));
     let library = functions.iter().zip(0..).filter_map(|(function, index)| {
         Some((function.name().strip_prefix(library::PREFIX)?.to_owned(), index))
     });
-    let mut reader = Reader {
+    let mut reader = ModuleReader {
         library: library.collect(),
         layout: llvm::layout(module),
         functions: functions.iter().copied().zip(0..).collect(),
@@ -32,14 +32,14 @@ pub(crate) fn read(module: &LlvmModule<'_>) -> Module {
     };
     let globals = globals.into_iter().map(|global| reader.global(global)).collect();
     let functions = functions.into_iter().map(|function| reader.function(function)).collect();
-    Module { functions, globals, files: reader.files }
+    IrModule { functions, globals, files: reader.files }
 }
 
-pub(crate) struct Reader<'m> {
-    pub(crate) layout: Layout<'m>,
-    pub(crate) functions: HashMap<Val<'m>, u32>,
+pub(crate) struct ModuleReader<'m> {
+    pub(crate) layout: TargetLayout<'m>,
+    pub(crate) functions: HashMap<ValueRef<'m>, u32>,
     /// Functions of C's library, by their names there.
     pub(crate) library: HashMap<String, u32>,
-    globals: HashMap<Val<'m>, u32>,
+    globals: HashMap<ValueRef<'m>, u32>,
     files: Vec<String>,
 }

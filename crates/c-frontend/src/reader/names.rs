@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Constant, Kind, Operand};
-use crate::reader::llvm::{Blk, Val};
+use crate::ir::{Constant, IrOperand, OperationKind};
+use crate::reader::llvm::{BlockRef, ValueRef};
 use crate::reader::types::FLOAT;
 
 /// Remedy for floating point.
@@ -11,19 +11,19 @@ pub(crate) const NO_FLOAT: &str = "use ph_fixed, the fixed-point numbers of phin
     ph_fixed_mul, ph_fixed_div";
 
 /// Registers, blocks and constants of the function that is being read.
-pub(crate) struct Names<'m> {
-    pub(super) registers: HashMap<Val<'m>, u32>,
-    pub(super) blocks: HashMap<Blk<'m>, u32>,
+pub(crate) struct FunctionNames<'m> {
+    pub(super) registers: HashMap<ValueRef<'m>, u32>,
+    pub(super) blocks: HashMap<BlockRef<'m>, u32>,
     pub(super) constants: Vec<Constant>,
-    pub(super) known: HashMap<Val<'m>, u32>,
+    pub(super) known: HashMap<ValueRef<'m>, u32>,
 }
 
-impl Names<'_> {
+impl FunctionNames<'_> {
     /// The fault of an instruction with a constant operand that the reader does not support.
-    pub(super) fn lacks(&self, operands: impl Iterator<Item = Operand>) -> Option<Kind> {
+    pub(super) fn lacks(&self, operands: impl Iterator<Item = IrOperand>) -> Option<OperationKind> {
         let constants = operands.filter_map(|operand| match operand {
-            Operand::Constant(index) => Some(&self.constants[index as usize]),
-            Operand::Register(_) => None,
+            IrOperand::Constant(index) => Some(&self.constants[index as usize]),
+            IrOperand::Register(_) => None,
         });
         let (mut is_float, mut is_unknown) = (false, false);
         for constant in constants {
@@ -38,6 +38,6 @@ impl Names<'_> {
             ),
             (false, false) => return None,
         };
-        Some(Kind::Unsupported(what.to_owned(), remedy.to_owned()))
+        Some(OperationKind::Unsupported(what.to_owned(), remedy.to_owned()))
     }
 }

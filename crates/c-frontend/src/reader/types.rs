@@ -1,16 +1,16 @@
 //! LLVM's types with their layouts.
 
 use crate::ir::Type;
-use crate::reader::Reader;
-use crate::reader::llvm::{LLVMTypeKind, Typ};
+use crate::reader::ModuleReader;
+use crate::reader::llvm::{LLVMTypeKind, TypeRef};
 
 /// Name of floating-point types in messages.
 pub(super) const FLOAT: &str = "floating point";
 
-impl<'m> Reader<'m> {
+impl<'m> ModuleReader<'m> {
     /// The type with its layout.
-    pub(crate) fn typ(&self, typ: Typ<'m>) -> Type {
-        let elements = |element: Typ<'m>, count: u64| {
+    pub(crate) fn typ(&self, typ: TypeRef<'m>) -> Type {
+        let elements = |element: TypeRef<'m>, count: u64| {
             let (type_, size) = (self.typ(element), self.layout.size(element));
             Type::Many((0..count).map(|i| (type_.clone(), i * size)).collect(), count * size)
         };
@@ -41,7 +41,7 @@ impl<'m> Reader<'m> {
     }
 
     /// The largest power of two that divides all offsets and sizes of scalars in the type.
-    pub(crate) fn granule(&self, typ: Typ<'m>) -> u8 {
+    pub(crate) fn granule(&self, typ: TypeRef<'m>) -> u8 {
         fn gcd(a: u64, b: u64) -> u64 {
             if b == 0 { a } else { gcd(b, a % b) }
         }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Block, Instruction, Kind, Operand, Type};
+use crate::ir::{IrBlock, IrInstruction, IrOperand, OperationKind, Type};
 
 /// Which registers are loads that are only stored again, in the block of the load: how clang copies
 /// small structures.
-pub(super) fn moved(blocks: &[Block], registers: usize) -> Vec<bool> {
+pub(super) fn moved(blocks: &[IrBlock], registers: usize) -> Vec<bool> {
     let (mut loaded, mut used) = (vec![None; registers], vec![false; registers]);
-    let operand = |used: &mut Vec<bool>, operand: &Operand| {
-        if let Operand::Register(register) = operand {
+    let operand = |used: &mut Vec<bool>, operand: &IrOperand| {
+        if let IrOperand::Register(register) = operand {
             used[*register as usize] = true;
         }
     };
@@ -19,14 +19,14 @@ pub(super) fn moved(blocks: &[Block], registers: usize) -> Vec<bool> {
         code.terminator.operand().iter().for_each(|condition| operand(&mut used, condition));
         for instruction in &code.instructions {
             match &instruction.kind {
-                Kind::Store(_, [Operand::Register(data), place])
+                OperationKind::Store(_, [IrOperand::Register(data), place])
                     if loaded[*data as usize] == Some(block) =>
                 {
                     operand(&mut used, place);
                 }
                 kind => kind.operands().iter().for_each(|one| operand(&mut used, one)),
             }
-            if let Kind::Load(Type::Integer(_), _) = &instruction.kind {
+            if let OperationKind::Load(Type::Integer(_), _) = &instruction.kind {
                 loaded[instruction.result as usize] = Some(block);
             }
         }
@@ -35,10 +35,10 @@ pub(super) fn moved(blocks: &[Block], registers: usize) -> Vec<bool> {
 }
 
 /// The choices between integers, by register.
-pub(super) fn choices(blocks: &[Block]) -> HashMap<u32, [Operand; 3]> {
+pub(super) fn choices(blocks: &[IrBlock]) -> HashMap<u32, [IrOperand; 3]> {
     let all = blocks.iter().flat_map(|block| &block.instructions);
-    let choice = |instruction: &Instruction| match &instruction.kind {
-        Kind::Select(_, operands) => Some((instruction.result, *operands)),
+    let choice = |instruction: &IrInstruction| match &instruction.kind {
+        OperationKind::Select(_, operands) => Some((instruction.result, *operands)),
         _ => None,
     };
     all.filter_map(choice).collect()

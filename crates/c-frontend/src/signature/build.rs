@@ -1,17 +1,17 @@
 //! The signature from the annotations and the types of the parameters.
 
-use crate::annotations::tokens::Line;
-use crate::annotations::{Annotations, Marked};
+use crate::annotations::tokens::SourceLine;
+use crate::annotations::{AnnotatedParameter, Annotations};
 use crate::compiler::debug_types::CType;
 use crate::diagnostic::Diagnostic;
 use crate::memory::object::OBJECT_BYTES_MAX;
 use crate::signature::collisions::{RENAME, collisions};
 use crate::signature::columns::{Wrong, rows_of, tables};
-use crate::signature::{Port, Signature};
+use crate::signature::{CParameter, Signature};
 
 /// The expressions whose values the signature needs: dimensions and ranges.
 pub(crate) fn expressions(annotations: &Annotations) -> Vec<String> {
-    let of = |marked: &Marked| {
+    let of = |marked: &AnnotatedParameter| {
         let range = marked.range.iter().flat_map(|(low, high)| [low.clone(), high.clone()]);
         marked.rows.iter().cloned().chain(range).collect::<Vec<_>>()
     };
@@ -30,7 +30,7 @@ impl Signature {
         let mut values = values.iter().copied();
         let mut faults = Vec::new();
         let wrong =
-            |faults: &mut Vec<Diagnostic>, at: (&Line, &str), what: String, remedy: &str| {
+            |faults: &mut Vec<Diagnostic>, at: (&SourceLine, &str), what: String, remedy: &str| {
                 let spot = at.0.spot_of(file, at.1);
                 faults.push(Diagnostic::error(spot, what, remedy));
             };
@@ -44,7 +44,7 @@ impl Signature {
             }
         }
         let (function, line) = annotations.main.clone().unwrap_or_default();
-        let marked = Marked { line: line.clone(), ..annotations.result.clone() };
+        let marked = AnnotatedParameter { line: line.clone(), ..annotations.result.clone() };
         match result {
             CType::Void => {}
             _ if marked.outputs.is_empty() => {
@@ -82,7 +82,7 @@ impl Signature {
     /// Adds a parameter, or the result.
     fn add(
         &mut self,
-        marked: &Marked,
+        marked: &AnnotatedParameter,
         name: &str,
         typ: &CType,
         rows: Option<u64>,
@@ -104,7 +104,7 @@ impl Signature {
         for (name, path, offset, row) in tables {
             let first = rows.unwrap_or(1);
             let rows = rows_of(&name, &path, row, rows, range)?;
-            let port = Port {
+            let port = CParameter {
                 name,
                 parameter,
                 offset,
@@ -129,7 +129,7 @@ const VALUES_MAX: u64 = 1 << 28;
 const RESULT: &str = "result";
 
 /// The type that a parameter points to, or its own; and whether it is a scalar passed by value.
-fn pointee(marked: &Marked, name: &str, typ: &CType) -> Result<(CType, bool), Wrong> {
+fn pointee(marked: &AnnotatedParameter, name: &str, typ: &CType) -> Result<(CType, bool), Wrong> {
     if marked.input.is_none() && marked.outputs.is_empty() {
         let remedy = "write PH_IN(party) or PH_OUT(party) before it";
         return Err((format!("who brings or learns '{name}'?"), remedy));

@@ -4,8 +4,8 @@ use phineus_bytecode::limits::FRACTION_BITS_MAX;
 use phineus_bytecode::{ElementType, Encoding};
 
 use crate::compiler::debug_types::CType;
-use crate::memory::table::Leaf;
-use crate::signature::Rows;
+use crate::memory::table::TableColumn;
+use crate::signature::RowType;
 
 /// A fault of a parameter, and the remedy.
 pub(super) type Wrong = (String, &'static str);
@@ -59,7 +59,7 @@ pub(super) fn rows_of(
     mut row: CType,
     rows: Option<u64>,
     range: Option<(i128, i128)>,
-) -> Result<Rows, Wrong> {
+) -> Result<RowType, Wrong> {
     let mut count = rows.unwrap_or(1);
     if let (false, CType::Array(inner, length, _)) = (path.is_empty(), &row) {
         count = *length;
@@ -85,7 +85,7 @@ pub(super) fn rows_of(
     if let Some(range) = range {
         narrow(name, &mut leaves, range)?;
     }
-    Ok(Rows { rows: count, row_bytes: row.size_bytes(), leaves })
+    Ok(RowType { rows: count, row_bytes: row.size_bytes(), leaves })
 }
 
 /// The scalars of a row, named by their fields and indices.
@@ -94,7 +94,7 @@ fn collect(
     path: &str,
     offset: u64,
     typ: &CType,
-    leaves: &mut Vec<Leaf>,
+    leaves: &mut Vec<TableColumn>,
 ) -> Result<(), Wrong> {
     match typ {
         CType::Integer { fraction: Some(fraction), .. } if *fraction > FRACTION_BITS_MAX => {
@@ -106,7 +106,13 @@ fn collect(
             let width = if *is_bool { 1 } else { *bytes as u16 * 8 };
             let element = ElementType::integer(width, *signed);
             let encoding = fraction.map_or(Encoding::Number, Encoding::Fixed);
-            leaves.push(Leaf { name: name.to_owned(), offset, bytes: *bytes, element, encoding });
+            leaves.push(TableColumn {
+                name: name.to_owned(),
+                offset,
+                bytes: *bytes,
+                element,
+                encoding,
+            });
             Ok(())
         }
         CType::Array(inner, count, _) => {
@@ -140,7 +146,7 @@ fn collect(
 }
 
 /// Makes the columns as narrow as the range allows.
-fn narrow(name: &str, leaves: &mut [Leaf], (low, high): (i128, i128)) -> Result<(), Wrong> {
+fn narrow(name: &str, leaves: &mut [TableColumn], (low, high): (i128, i128)) -> Result<(), Wrong> {
     if low > high {
         return Err((format!("the range of '{name}' is empty"), "write the smaller bound first"));
     }

@@ -8,18 +8,18 @@ use phineus_bytecode::Column;
 use phineus_frontend::{ColumnRange, column};
 
 use crate::annotations::Annotations;
-use crate::annotations::tokens::Line;
-use crate::memory::table::Leaf;
+use crate::annotations::tokens::SourceLine;
+use crate::memory::table::TableColumn;
 
 /// Rows of equal bytes, with a column for each scalar in a row.
 #[derive(Clone, Debug)]
-pub(crate) struct Rows {
+pub(crate) struct RowType {
     pub(crate) rows: u64,
     pub(crate) row_bytes: u64,
-    pub(crate) leaves: Vec<Leaf>,
+    pub(crate) leaves: Vec<TableColumn>,
 }
 
-impl Rows {
+impl RowType {
     pub(crate) fn size_bytes(&self) -> u64 {
         self.rows * self.row_bytes
     }
@@ -31,19 +31,19 @@ impl Rows {
 
 /// A parameter or what is returned, or an array in a structure of which there is one.
 #[derive(Clone, Debug)]
-pub(crate) struct Port {
+pub(crate) struct CParameter {
     pub(crate) name: String,
     /// The parameter that it is in, the result being the last one, and its first byte there.
     pub(crate) parameter: usize,
     pub(crate) offset: u64,
-    pub(crate) line: Line,
+    pub(crate) line: SourceLine,
     /// Passed by value and no structure: a column in the table of all such of its party.
     pub(crate) is_scalar: bool,
     /// Who brings it.
     pub(crate) input: Option<String>,
     /// Who learns it.
     pub(crate) outputs: Vec<String>,
-    pub(crate) rows: Rows,
+    pub(crate) rows: RowType,
     /// Rows for each element of the first dimension.
     pub(crate) rows_each: u64,
     /// The values that may come in, where that is said.
@@ -52,7 +52,7 @@ pub(crate) struct Port {
 
 /// A table that a party brings: ports by index.
 #[derive(Clone, Debug)]
-pub(crate) struct InputTable {
+pub(crate) struct TableParameter {
     pub(crate) name: String,
     pub(crate) party: String,
     pub(crate) rows: u64,
@@ -65,7 +65,7 @@ pub(crate) struct InputTable {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signature {
     /// By parameter, those of the result last.
-    pub(crate) ports: Vec<Port>,
+    pub(crate) ports: Vec<CParameter>,
     /// Bytes of what each parameter points to, and of the result.
     pub(crate) sizes: Vec<u64>,
 }
@@ -85,8 +85,8 @@ pub(crate) fn parties(annotations: &Annotations) -> Vec<String> {
 
 impl Signature {
     /// The tables that come in: one for each array, one for all scalars of a party.
-    pub(crate) fn inputs(&self) -> Vec<InputTable> {
-        let mut tables: Vec<InputTable> = Vec::new();
+    pub(crate) fn inputs(&self) -> Vec<TableParameter> {
+        let mut tables: Vec<TableParameter> = Vec::new();
         for (index, port) in self.ports.iter().enumerate() {
             let Some(party) = &port.input else { continue };
             let name = if port.is_scalar { party } else { &port.name };
@@ -96,7 +96,7 @@ impl Signature {
                     table.ports.push((index, table.columns.len()));
                     table.columns.extend(columns);
                 }
-                None => tables.push(InputTable {
+                None => tables.push(TableParameter {
                     name: name.clone(),
                     party: party.clone(),
                     rows: port.rows.rows,
@@ -130,7 +130,7 @@ impl Signature {
     }
 
     /// The outputs in order, the result last.
-    pub(crate) fn outputs(&self) -> impl Iterator<Item = &Port> {
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = &CParameter> {
         self.ports.iter().filter(|port| !port.outputs.is_empty())
     }
 }

@@ -3,38 +3,38 @@
 //! Reductions add up lane by lane first and between lanes last; an arg-min or arg-max is a
 //! tournament between neighbours, so that of equals the one wins that would in order.
 
-use crate::data::Data;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::CellValue;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
 use crate::patterns::pattern::{Pattern, Recurrence};
 
 /// Contributions of strips, with how many iterations were in each.
-pub(crate) struct Parts {
+pub(crate) struct StripResults {
     /// By phi.
-    pub(crate) reductions: Vec<Vec<(Data, u32)>>,
+    pub(crate) reductions: Vec<Vec<(CellValue, u32)>>,
     /// By arg-min or arg-max: the challengers of its members.
-    pub(crate) arg_min_max: Vec<Vec<(Vec<Data>, u32)>>,
+    pub(crate) arg_min_max: Vec<Vec<(Vec<CellValue>, u32)>>,
 }
 
-impl Parts {
-    pub(crate) fn new(pattern: &Pattern) -> Parts {
-        Parts {
+impl StripResults {
+    pub(crate) fn new(pattern: &Pattern) -> StripResults {
+        StripResults {
             reductions: vec![Vec::new(); pattern.carried.len()],
             arg_min_max: vec![Vec::new(); pattern.arg_min_max.len()],
         }
     }
 }
 
-impl Evaluator {
+impl OperationEvaluator {
     /// The carried values with all contributions.
     pub(crate) fn combine(
         &mut self,
         frame: &Frame<'_>,
         pattern: &Pattern,
-        state: &[Data],
-        parts: Parts,
-    ) -> Result<Vec<Data>, Stop> {
+        state: &[CellValue],
+        parts: StripResults,
+    ) -> Result<Vec<CellValue>, ExecutionStop> {
         let mut next = state.to_vec();
         for (at, parts) in parts.reductions.into_iter().enumerate() {
             if let Recurrence::Reduction(op, width) = pattern.carried[at] {
@@ -45,7 +45,7 @@ impl Evaluator {
         for (arg_min_max, parts) in pattern.arg_min_max.iter().zip(parts.arg_min_max) {
             let widths: Vec<u16> =
                 arg_min_max.members.iter().map(|(member, _)| phis[*member].width).collect();
-            let best: Vec<Data> =
+            let best: Vec<CellValue> =
                 arg_min_max.members.iter().map(|(member, _)| state[*member].clone()).collect();
             let winners = self.decide(arg_min_max, &widths, best, parts)?;
             for ((member, _), winner) in arg_min_max.members.iter().zip(winners) {

@@ -1,57 +1,72 @@
 //! Counters of a loop, and its number of iterations.
 
-use crate::data::{Data, fold, mask};
+use crate::data::{CellValue, fold, mask};
 use crate::frame::Frame;
-use crate::patterns::pattern::{Pattern, Recurrence, Step};
+use crate::patterns::pattern::{IterationStep, Pattern, Recurrence};
 
 /// A counter in `lanes` iterations from `first` on.
-pub(super) fn counted(frame: &Frame<'_>, start: &Data, step: Step, first: u64, lanes: u64) -> Data {
+pub(super) fn counted(
+    frame: &Frame<'_>,
+    start: &CellValue,
+    step: IterationStep,
+    first: u64,
+    lanes: u64,
+) -> CellValue {
     if lanes == 1 {
         return stepped(frame, start, step, first);
     }
     let each = (first..first + lanes).map(|k| stepped(frame, start, step, k));
     match start {
-        Data::Pointer(object, _) => {
+        CellValue::Pointer(object, _) => {
             let places = each.map(|data| match data {
-                Data::Pointer(_, at) => at,
+                CellValue::Pointer(_, at) => at,
                 _ => 0,
             });
-            Data::Places(*object, places.collect())
+            CellValue::Places(*object, places.collect())
         }
         _ => {
             let values = each.map(|data| match data {
-                Data::Public(value) => value,
+                CellValue::Public(value) => value,
                 _ => 0,
             });
-            Data::Spread(values.collect())
+            CellValue::Spread(values.collect())
         }
     }
 }
 
 /// A counter after some steps.
-pub(super) fn stepped(frame: &Frame<'_>, start: &Data, step: Step, times: u64) -> Data {
+pub(super) fn stepped(
+    frame: &Frame<'_>,
+    start: &CellValue,
+    step: IterationStep,
+    times: u64,
+) -> CellValue {
     match (start, step) {
-        (Data::Public(value), Step::Add(operand, width)) => match frame.get(operand) {
-            Data::Public(step) => {
-                let all = value.wrapping_add(step.wrapping_mul(u128::from(times)));
-                Data::Public(all & mask(width))
+        (CellValue::Public(value), IterationStep::Add(operand, width)) => {
+            match frame.get(operand) {
+                CellValue::Public(step) => {
+                    let all = value.wrapping_add(step.wrapping_mul(u128::from(times)));
+                    CellValue::Public(all & mask(width))
+                }
+                _ => CellValue::Poison,
             }
-            _ => Data::Poison,
-        },
-        (Data::Pointer(object, at), Step::Bytes(bytes)) => {
-            Data::Pointer(*object, at.wrapping_add(bytes.wrapping_mul(times as i64)))
         }
-        _ => Data::Poison,
+        (CellValue::Pointer(object, at), IterationStep::Bytes(bytes)) => {
+            CellValue::Pointer(*object, at.wrapping_add(bytes.wrapping_mul(times as i64)))
+        }
+        _ => CellValue::Poison,
     }
 }
 
 /// How often the loop runs, if that is public and all counters are.
-pub(super) fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -> Option<u64> {
+pub(super) fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[CellValue]) -> Option<u64> {
     for (carried, start) in pattern.carried.iter().zip(state) {
         let fits = match carried {
-            Recurrence::Counter(_) => !matches!(stepped_of(frame, carried, start), Data::Poison),
+            Recurrence::Counter(_) => {
+                !matches!(stepped_of(frame, carried, start), CellValue::Poison)
+            }
             Recurrence::Reduction(..) | Recurrence::ArgMinMax => {
-                start.is_secret() || matches!(start, Data::Public(_))
+                start.is_secret() || matches!(start, CellValue::Public(_))
             }
         };
         if !fits {
@@ -59,16 +74,16 @@ pub(super) fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -
         }
     }
     let Recurrence::Counter(step) = pattern.carried[pattern.condition.counter] else { return None };
-    let number = |data: Data| match data {
-        Data::Public(value) => Some(value),
-        Data::Pointer(_, at) => Some(fold::place(at)),
+    let number = |data: CellValue| match data {
+        CellValue::Public(value) => Some(value),
+        CellValue::Pointer(_, at) => Some(fold::place(at)),
         _ => None,
     };
     let bound_data = frame.get(pattern.condition.bound);
     let start = &state[pattern.condition.counter];
     match (start, &bound_data) {
-        (Data::Public(_), Data::Public(_)) => {}
-        (Data::Pointer(a, _), Data::Pointer(b, _)) if a == b => {}
+        (CellValue::Public(_), CellValue::Public(_)) => {}
+        (CellValue::Pointer(a, _), CellValue::Pointer(b, _)) if a == b => {}
         _ => return None,
     }
     let bound = number(bound_data)?;
@@ -90,9 +105,9 @@ pub(super) fn iterations(frame: &Frame<'_>, pattern: &Pattern, state: &[Data]) -
     }
 }
 
-fn stepped_of(frame: &Frame<'_>, carried: &Recurrence, start: &Data) -> Data {
+fn stepped_of(frame: &Frame<'_>, carried: &Recurrence, start: &CellValue) -> CellValue {
     match carried {
         Recurrence::Counter(step) => stepped(frame, start, *step, 1),
-        _ => Data::Poison,
+        _ => CellValue::Poison,
     }
 }

@@ -20,13 +20,13 @@ pub(crate) mod tournament;
 
 use std::rc::Rc;
 
-use crate::data::Data;
-use crate::evaluate::report::Stop;
-use crate::frame::{Frame, Next};
+use crate::data::CellValue;
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{Continuation, Frame};
 use crate::interpreter::Interpreter;
 use crate::patterns::pattern;
 use crate::patterns::pattern::Pattern;
-use crate::vectoriser::combine::Parts;
+use crate::vectoriser::combine::StripResults;
 use crate::vectoriser::counters::iterations;
 
 /// Parts of a loop of which each takes its own branch at a public branch.
@@ -51,7 +51,7 @@ impl<'m> Interpreter<'m> {
         frame: &mut Frame<'m>,
         from: u32,
         block: u32,
-    ) -> Result<Option<Next>, Stop> {
+    ) -> Result<Option<Continuation>, ExecutionStop> {
         let Some(index) = frame.function.shape.header_of[block as usize] else { return Ok(None) };
         let inside = &frame.function.shape.loops[index as usize].contains;
         if self.access.values.scope.lanes > 1
@@ -85,7 +85,7 @@ impl<'m> Interpreter<'m> {
         let done = self.blocks(frame, &pattern, state, count);
         let (next, done) = match done {
             Ok(done) => done,
-            Err(Stop::Abandon) => unreachable!("what passed a dry run can be run"),
+            Err(ExecutionStop::Abandon) => unreachable!("what passed a dry run can be run"),
             Err(stop) => return Err(stop),
         };
         (
@@ -101,10 +101,10 @@ impl<'m> Interpreter<'m> {
         }
         if pattern.exit.0 == pattern.header || done < count {
             // The header itself finds that there is nothing left to do, or goes on in order.
-            return Ok(Some(Next::Joined(pattern.header, next)));
+            return Ok(Some(Continuation::Joined(pattern.header, next)));
         }
         let values = self.incoming(frame, pattern.exit.0, pattern.exit.1);
-        Ok(Some(Next::Joined(pattern.exit.1, values)))
+        Ok(Some(Continuation::Joined(pattern.exit.1, values)))
     }
 
     /// Runs blocks of iterations; returns the carried values after them and how many there were.
@@ -112,9 +112,9 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
-        mut state: Vec<Data>,
+        mut state: Vec<CellValue>,
         count: u64,
-    ) -> Result<(Vec<Data>, u64), Stop> {
+    ) -> Result<(Vec<CellValue>, u64), ExecutionStop> {
         let (mut done, mut pieces) = (0, 0);
         while done < count {
             let mut block = (count - done).min(BLOCK);
@@ -126,7 +126,7 @@ impl<'m> Interpreter<'m> {
                     Err(_) => return Ok((state, done)),
                 }
             };
-            let mut parts = Parts::new(pattern);
+            let mut parts = StripResults::new(pattern);
             let mut at = 0;
             while at < block {
                 let strip = (block - at).min(lanes);

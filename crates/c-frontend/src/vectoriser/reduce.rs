@@ -5,14 +5,14 @@ use std::rc::Rc;
 use phineus_bytecode::ElementType;
 use phineus_frontend::untyped::Value;
 
-use crate::data::{Data, fold};
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::data::{CellValue, fold};
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::ir::Binary;
 
-impl Evaluator {
+impl OperationEvaluator {
     /// `data` in each of `lanes` lanes.
-    pub(crate) fn in_all(&mut self, data: &Data, width: u16, lanes: u32) -> Rc<Value> {
+    pub(crate) fn in_all(&mut self, data: &CellValue, width: u16, lanes: u32) -> Rc<Value> {
         let value = self.emit.value(data, width);
         if value.lanes() == lanes { value } else { Rc::new(value.tile(lanes)) }
     }
@@ -21,22 +21,24 @@ impl Evaluator {
         &mut self,
         op: Binary,
         width: u16,
-        start: Data,
-        parts: Vec<(Data, u32)>,
-    ) -> Result<Data, Stop> {
+        start: CellValue,
+        parts: Vec<(CellValue, u32)>,
+    ) -> Result<CellValue, ExecutionStop> {
         let apply = |a, b| fold::binary(op, width, a, b).expect("it never divides");
         let mut result = start;
         let mut vectors: Vec<Rc<Value>> = Vec::new();
         for (data, lanes) in parts {
             let public = match &data {
-                Data::Public(value) => (1..lanes).fold(*value, |all, _| apply(all, *value)),
-                Data::Spread(values) => values.iter().copied().reduce(apply).unwrap_or_default(),
+                CellValue::Public(value) => (1..lanes).fold(*value, |all, _| apply(all, *value)),
+                CellValue::Spread(values) => {
+                    values.iter().copied().reduce(apply).unwrap_or_default()
+                }
                 secret => {
                     vectors.push(self.in_all(secret, width, lanes));
                     continue;
                 }
             };
-            result = self.binary(op, width, &result, &Data::Public(public))?;
+            result = self.binary(op, width, &result, &CellValue::Public(public))?;
         }
         // Pairs of vectors with equal lanes first: all lanes work.
         vectors.sort_by_key(|vector| vector.lanes());
@@ -51,7 +53,8 @@ impl Evaluator {
                 for pair in alike.chunks(2) {
                     half.push(match pair {
                         [a, b] => {
-                            let (a, b) = (Data::Secret(a.clone()), Data::Secret(b.clone()));
+                            let (a, b) =
+                                (CellValue::Secret(a.clone()), CellValue::Secret(b.clone()));
                             let both = self.binary(op, width, &a, &b)?;
                             self.in_all(&both, width, lanes)
                         }
@@ -66,7 +69,12 @@ impl Evaluator {
         Ok(result)
     }
 
-    fn reduce_lanes(&mut self, op: Binary, width: u16, vector: &Rc<Value>) -> Result<Data, Stop> {
+    fn reduce_lanes(
+        &mut self,
+        op: Binary,
+        width: u16,
+        vector: &Rc<Value>,
+    ) -> Result<CellValue, ExecutionStop> {
         let all = match op {
             Binary::Add | Binary::Sub => vector.lane_sum(ElementType::unsigned(width)),
             Binary::And => vector.lane_and(),
@@ -74,19 +82,19 @@ impl Evaluator {
             Binary::Xor => vector.lane_xor(),
             _ => {
                 let mut vector = vector.clone();
-                let mut rest = Data::Public(fold::identity(op, width));
+                let mut rest = CellValue::Public(fold::identity(op, width));
                 while vector.lanes() > 1 {
                     let (half, odd) = (vector.lanes() / 2, vector.lanes() % 2);
                     if odd == 1 {
                         let last = self.emit.known(vector.lane_slice(2 * half, 1));
                         rest = self.binary(op, width, &rest, &last)?;
                     }
-                    let low = Data::Secret(Rc::new(vector.lane_slice(0, half)));
-                    let high = Data::Secret(Rc::new(vector.lane_slice(half, half)));
+                    let low = CellValue::Secret(Rc::new(vector.lane_slice(0, half)));
+                    let high = CellValue::Secret(Rc::new(vector.lane_slice(half, half)));
                     let both = self.binary(op, width, &low, &high)?;
                     vector = self.in_all(&both, width, half);
                 }
-                return self.binary(op, width, &Data::Secret(vector), &rest);
+                return self.binary(op, width, &CellValue::Secret(vector), &rest);
             }
         };
         Ok(self.emit.known(all))

@@ -1,13 +1,13 @@
 //! Runs of a loop's body for many iterations at once: a dry run first, then strips of lanes.
 
 use crate::data::lanes::last_lane;
-use crate::data::{Data, fold};
-use crate::evaluate::report::Stop;
-use crate::frame::{Body, End, Frame};
+use crate::data::{CellValue, fold};
+use crate::evaluate::report::ExecutionStop;
+use crate::frame::{ExecutionOutcome, Frame, LoopBody};
 use crate::interpreter::Interpreter;
-use crate::ir::{Operand, Terminator};
+use crate::ir::{IrOperand, Terminator};
 use crate::patterns::pattern::{Pattern, Recurrence};
-use crate::vectoriser::combine::Parts;
+use crate::vectoriser::combine::StripResults;
 use crate::vectoriser::counters::{counted, stepped};
 
 /// Loops inside each other that a product of matrices takes.
@@ -24,9 +24,9 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
-        state: &[Data],
+        state: &[CellValue],
         (count, is_part): (u64, bool),
-    ) -> Result<Result<u64, Option<u64>>, Stop> {
+    ) -> Result<Result<u64, Option<u64>>, ExecutionStop> {
         let registers = frame.registers.clone();
         let before = (
             self.access.values.report.place,
@@ -39,9 +39,9 @@ impl<'m> Interpreter<'m> {
         self.access.memory.open_log();
         let end = self.body(frame, pattern, state, 0, count);
         let challengers = pattern.arg_min_max.iter().flat_map(|arg_min_max| &arg_min_max.members);
-        let fits = challengers
-            .map(|(_, operand)| frame.get(*operand))
-            .all(|data| data.is_secret() || matches!(data, Data::Public(_) | Data::Spread(_)));
+        let fits = challengers.map(|(_, operand)| frame.get(*operand)).all(|data| {
+            data.is_secret() || matches!(data, CellValue::Public(_) | CellValue::Spread(_))
+        });
         drop(self.access.memory.undo());
         let dry_run = self.access.values.end_dry_run();
         frame.registers = registers;
@@ -57,7 +57,7 @@ impl<'m> Interpreter<'m> {
             "a dry run records nothing"
         );
         match end {
-            Err(Stop::Abandon) => Ok(Err(dry_run.same_branch.map(u64::from))),
+            Err(ExecutionStop::Abandon) => Ok(Err(dry_run.same_branch.map(u64::from))),
             Err(stop) => Err(stop),
             Ok(_) if !fits || !(is_part || dry_run.is_worth()) => Ok(Err(None)),
             Ok(_) if count > 1 && dry_run.has_conflict(&self.access.memory) => Ok(Err(None)),
@@ -70,11 +70,11 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
-        state: &[Data],
+        state: &[CellValue],
         first: u64,
         lanes: u64,
-        parts: &mut Parts,
-    ) -> Result<(), Stop> {
+        parts: &mut StripResults,
+    ) -> Result<(), ExecutionStop> {
         let values = self.body(frame, pattern, state, first, lanes)?;
         for (at, carried) in pattern.carried.iter().enumerate() {
             if matches!(carried, Recurrence::Reduction(..)) {
@@ -95,10 +95,10 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
-        state: &[Data],
+        state: &[CellValue],
         first: u64,
         lanes: u64,
-    ) -> Result<Vec<Data>, Stop> {
+    ) -> Result<Vec<CellValue>, ExecutionStop> {
         let function = frame.function;
         let Terminator::Branch(_, yes, no) = &function.blocks[pattern.exit.0 as usize].terminator
         else {
@@ -107,7 +107,7 @@ impl<'m> Interpreter<'m> {
         let stay = if pattern.condition.continues_if { *yes } else { *no };
         let skipped =
             pattern.arg_min_max.iter().flat_map(|arg_min_max| arg_min_max.skipped.clone());
-        let body = Body { forced: Some((pattern.exit.0, stay)), skipped: skipped.collect() };
+        let body = LoopBody { forced: Some((pattern.exit.0, stay)), skipped: skipped.collect() };
         let outer = std::mem::replace(&mut frame.body, body);
         let outer_lanes = std::mem::replace(&mut self.access.values.scope.lanes, lanes as u32);
         let index = function.shape.header_of[pattern.header as usize].expect("it has a loop");
@@ -119,8 +119,8 @@ impl<'m> Interpreter<'m> {
             .zip(state)
             .map(|(carried, start)| match carried {
                 Recurrence::Counter(step) => counted(frame, start, *step, first, lanes),
-                Recurrence::Reduction(op, width) => Data::Public(fold::identity(*op, *width)),
-                Recurrence::ArgMinMax => Data::Undefined,
+                Recurrence::Reduction(op, width) => CellValue::Public(fold::identity(*op, *width)),
+                Recurrence::ArgMinMax => CellValue::Undefined,
             })
             .collect();
         self.access.values.scope.strips += 1;
@@ -130,8 +130,8 @@ impl<'m> Interpreter<'m> {
         self.access.values.emit.delays_products = outer_delays;
         frame.body = outer;
         match end? {
-            End::Reached(_, values) => Ok(values),
-            _ if self.access.values.scope.dry_run.is_some() => Err(Stop::Abandon),
+            ExecutionOutcome::Reached(_, values) => Ok(values),
+            _ if self.access.values.scope.dry_run.is_some() => Err(ExecutionStop::Abandon),
             _ => unreachable!("a body that passed a dry run goes round"),
         }
     }
@@ -141,10 +141,10 @@ impl<'m> Interpreter<'m> {
         &mut self,
         frame: &mut Frame<'m>,
         pattern: &Pattern,
-        state: Vec<Data>,
+        state: Vec<CellValue>,
         count: u64,
-        parts: Parts,
-    ) -> Result<Vec<Data>, Stop> {
+        parts: StripResults,
+    ) -> Result<Vec<CellValue>, ExecutionStop> {
         let mut next = self.access.values.combine(frame, pattern, &state, parts)?;
         for (at, carried) in pattern.carried.iter().enumerate() {
             if let Recurrence::Counter(step) = carried {
@@ -153,12 +153,12 @@ impl<'m> Interpreter<'m> {
         }
         // What is used behind the loop is the last iteration's.
         let phis = &frame.function.blocks[pattern.header as usize].phis;
-        let results: Vec<(u32, Data)> = phis
+        let results: Vec<(u32, CellValue)> = phis
             .iter()
             .zip(&next)
             .filter_map(|(phi, value)| match phi.from(pattern.latch) {
-                Operand::Register(register) => Some((register, value.clone())),
-                Operand::Constant(_) => None,
+                IrOperand::Register(register) => Some((register, value.clone())),
+                IrOperand::Constant(_) => None,
             })
             .collect();
         for register in frame.registers.iter_mut() {

@@ -5,22 +5,22 @@ use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
 
-use crate::data::Data;
+use crate::data::CellValue;
 use crate::emit::record::compared;
-use crate::evaluate::Evaluator;
-use crate::evaluate::report::Stop;
+use crate::evaluate::OperationEvaluator;
+use crate::evaluate::report::ExecutionStop;
 use crate::patterns::pattern::ArgMinMax;
 
-impl Evaluator {
+impl OperationEvaluator {
     /// The winners of an arg-min or arg-max, all members of it.
     pub(super) fn decide(
         &mut self,
         arg_min_max: &ArgMinMax,
         widths: &[u16],
-        best: Vec<Data>,
-        parts: Vec<(Vec<Data>, u32)>,
-    ) -> Result<Vec<Data>, Stop> {
-        let mut winners: Vec<Vec<Data>> = vec![Vec::new(); widths.len()];
+        best: Vec<CellValue>,
+        parts: Vec<(Vec<CellValue>, u32)>,
+    ) -> Result<Vec<CellValue>, ExecutionStop> {
+        let mut winners: Vec<Vec<CellValue>> = vec![Vec::new(); widths.len()];
         for (challengers, lanes) in parts {
             let vectors: Vec<Rc<Value>> = challengers
                 .iter()
@@ -28,13 +28,13 @@ impl Evaluator {
                 .map(|(data, width)| self.in_all(data, *width, lanes))
                 .collect();
             let found = self.tournament(arg_min_max, vectors)?;
-            winners.iter_mut().zip(found).for_each(|(all, one)| all.push(Data::Secret(one)));
+            winners.iter_mut().zip(found).for_each(|(all, one)| all.push(CellValue::Secret(one)));
         }
-        let mut rounds: Vec<Vec<Data>> = winners;
+        let mut rounds: Vec<Vec<CellValue>> = winners;
         let found = loop {
             let most = 4096 / usize::from(*widths.iter().max().expect("it has members"));
             let count = rounds[0].len();
-            let mut next: Vec<Vec<Data>> = vec![Vec::new(); widths.len()];
+            let mut next: Vec<Vec<CellValue>> = vec![Vec::new(); widths.len()];
             for first in (0..count).step_by(most) {
                 let end = (first + most).min(count);
                 let vectors: Vec<Rc<Value>> = rounds
@@ -43,11 +43,11 @@ impl Evaluator {
                     .map(|(all, width)| self.emit.pack(&all[first..end], *width))
                     .collect();
                 let found = self.tournament(arg_min_max, vectors)?;
-                next.iter_mut().zip(found).for_each(|(all, one)| all.push(Data::Secret(one)));
+                next.iter_mut().zip(found).for_each(|(all, one)| all.push(CellValue::Secret(one)));
             }
             rounds = next;
             if rounds[0].len() == 1 {
-                break rounds.iter().map(|all| all[0].clone()).collect::<Vec<Data>>();
+                break rounds.iter().map(|all| all[0].clone()).collect::<Vec<CellValue>>();
             }
         };
         let (key, width) = self.key(arg_min_max, widths);
@@ -71,7 +71,7 @@ impl Evaluator {
         &mut self,
         arg_min_max: &ArgMinMax,
         mut vectors: Vec<Rc<Value>>,
-    ) -> Result<Vec<Rc<Value>>, Stop> {
+    ) -> Result<Vec<Rc<Value>>, ExecutionStop> {
         let at = arg_min_max.members.iter().position(|(member, _)| *member == arg_min_max.key);
         let at = at.expect("the key is a member");
         while vectors[0].lanes() > 1 {

@@ -6,9 +6,9 @@
 //! masked, all variables are set. Expressions have no side effects.
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
-struct Random(u64);
+struct TestRng(u64);
 
-impl Random {
+impl TestRng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -33,7 +33,7 @@ const ARRAYS: u64 = 4;
 const SCALARS: u64 = 5;
 
 struct Program {
-    random: Random,
+    random: TestRng,
     text: String,
     /// The type of each array and each scalar.
     arrays: Vec<&'static str>,
@@ -51,7 +51,7 @@ struct Program {
 
 /// The program of a seed.
 pub fn program(seed: u64) -> String {
-    let mut random = Random(seed);
+    let mut random = TestRng(seed);
     let arrays = (0..ARRAYS).map(|_| random.of(&TYPES)).collect();
     let (indices, text) = (Vec::new(), String::new());
     let mut program = Program {

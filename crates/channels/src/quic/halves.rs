@@ -6,10 +6,10 @@ use std::sync::Arc;
 use quinn::{ConnectionError, ReadError, RecvStream, SendStream, VarInt};
 use tokio::time::timeout;
 
-use super::Mover;
+use super::PacketThread;
 use crate::fingerprint::Fingerprint;
-use crate::greeting::Connection;
-use crate::transport::{Cut, READ_PAUSE, Sink, Source, TransportError};
+use crate::handshake::Connection;
+use crate::transport::{Cut, READ_PAUSE, ReadHalf, TransportError, WriteHalf};
 
 /// QUIC's codes for errors of TLS are alerts above this (RFC 9001, section 4.8).
 const CRYPTO_ERROR: u64 = 0x100;
@@ -27,28 +27,28 @@ pub(super) fn alert(error: &ConnectionError) -> Option<u8> {
 
 /// A stream of a connection as the two halves that a channel takes.
 pub(super) fn connected(
-    mover: &Arc<Mover>,
+    mover: &Arc<PacketThread>,
     connection: &quinn::Connection,
     (send, receive): (SendStream, RecvStream),
     presented: Fingerprint,
 ) -> Connection {
     let (sent, received) = (mover.clone(), mover.clone());
     Connection {
-        source: Box::new(QuicSource { receive, mover: received, wire_bytes: 0 }),
-        sink: Box::new(QuicSink { send, mover: sent, wire_bytes: 0 }),
+        source: Box::new(QuicReadHalf { receive, mover: received, wire_bytes: 0 }),
+        sink: Box::new(QuicWriteHalf { send, mover: sent, wire_bytes: 0 }),
         cut: Box::new(QuicCut { connection: connection.clone(), _mover: mover.clone() }),
         presented: Some(presented),
     }
 }
 
 /// The receiving half of a stream. The fields are dropped in this order: the thread last.
-struct QuicSource {
+struct QuicReadHalf {
     receive: RecvStream,
-    mover: Arc<Mover>,
+    mover: Arc<PacketThread>,
     wire_bytes: u64,
 }
 
-impl Source for QuicSource {
+impl ReadHalf for QuicReadHalf {
     fn read(&mut self, wanted: &mut [u8], _ahead: &mut [u8]) -> Result<usize, TransportError> {
         // One wait for both, as a read that is given up has taken nothing.
         let read = async { timeout(READ_PAUSE, self.receive.read(wanted)).await };
@@ -79,13 +79,13 @@ fn lost(error: &dyn std::fmt::Display) -> TransportError {
 }
 
 /// The sending half of a stream.
-struct QuicSink {
+struct QuicWriteHalf {
     send: SendStream,
-    mover: Arc<Mover>,
+    mover: Arc<PacketThread>,
     wire_bytes: u64,
 }
 
-impl Sink for QuicSink {
+impl WriteHalf for QuicWriteHalf {
     fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
         let write = async {
             self.send.write_all(header).await?;
@@ -108,7 +108,7 @@ impl Sink for QuicSink {
 /// Ends a connection, with all its streams: they belong to one mesh and fail together.
 struct QuicCut {
     connection: quinn::Connection,
-    _mover: Arc<Mover>,
+    _mover: Arc<PacketThread>,
 }
 
 impl Cut for QuicCut {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mesh::connect_mesh;
-use crate::tests::{Over, local_cluster, securities, settings};
+use crate::tests::{TestTransport, local_cluster, securities, settings};
 
 const STREAMS: u16 = 3;
 
@@ -10,12 +10,12 @@ const STREAMS: u16 = 3;
 /// gets none.
 #[test]
 fn no_stream_waits_for_the_answer_in_another() {
-    let cluster = local_cluster().with_transport(Over::Quic.transport());
-    let [security_a, security_b] = securities(Over::Quic, &cluster);
+    let cluster = local_cluster().with_transport(TestTransport::Quic.transport());
+    let [security_a, security_b] = securities(TestTransport::Quic, &cluster);
     let mut settings_a = settings(&cluster, "site_a", &security_a);
     settings_a.streams = STREAMS;
-    let gathering = Gathering::new(&settings_a, 0).expect("the system has randomness");
-    let (endpoint, _) = Endpoint::start(&gathering).expect("the port was free");
+    let setup = MeshSetup::new(&settings_a, 0).expect("the system has randomness");
+    let (endpoint, _) = Endpoint::start(&setup).expect("the port was free");
     thread::scope(|scope| {
         let dialling = scope.spawn(|| {
             let mut settings_b = settings(&cluster, "site_b", &security_b);
@@ -41,7 +41,7 @@ fn no_stream_waits_for_the_answer_in_another() {
         let presented = presented_key(&connection).expect("it has shown its key");
         let greeted = streams.into_iter().map(|halves| {
             let made = connected(&endpoint.mover, &connection, halves, presented);
-            greet(&gathering, made, None).ok().expect("a welcome peer").1
+            greet(&setup, made, None).ok().expect("a welcome peer").1
         });
         let greeted: Vec<_> = greeted.collect();
         let mesh = dialling.join().expect("it does not panic").expect("all streams are there");

@@ -20,7 +20,7 @@ fn failed(result: Connecting) -> ChannelError {
 
 #[test]
 fn either_party_may_start_first() -> Result<(), ChannelError> {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         for late in ["site_a", "site_b"] {
             let cluster = local_cluster().with_transport(over.transport());
             let both = securities(over, &cluster);
@@ -42,7 +42,7 @@ fn either_party_may_start_first() -> Result<(), ChannelError> {
 #[test]
 fn waiting_is_reported_and_ends() {
     let cluster = local_cluster();
-    let [security_a, security_b] = securities(Over::Tls, &cluster);
+    let [security_a, security_b] = securities(TestTransport::Tls, &cluster);
     for (me, peer, security) in
         [("site_a", "site_b", &security_a), ("site_b", "site_a", &security_b)]
     {
@@ -105,10 +105,10 @@ fn a_wrong_key_is_reported_on_both_sides() {
 
 #[test]
 fn strangers_do_not_end_the_wait() {
-    for over in [Over::Tls, Over::Quic] {
+    for over in [TestTransport::Tls, TestTransport::Quic] {
         let cluster = local_cluster().with_transport(over.transport());
         let securities = securities(over, &cluster);
-        let Security::Tls { trusted, .. } = &securities[1] else { panic!("keys") };
+        let ConnectionSecurity::Tls { trusted, .. } = &securities[1] else { panic!("keys") };
         let key = trusted.fingerprint("site_a").expect("site_b trusts site_a");
         let other = Identity::ephemeral("site_b").expect("the system has randomness");
         let stranger = tls(other, "site_a", Some(key));
@@ -159,7 +159,7 @@ fn a_name_that_is_somebody_else_is_reported() {
     let cluster = local_cluster();
     let [a, b] = cluster.parties() else { panic!("two parties") };
     let other = ClusterConfig::local([("site_a", port_of(a)), ("site_c", port_of(b))]);
-    let [security_a, security_c] = securities(Over::Tcp, &cluster);
+    let [security_a, security_c] = securities(TestTransport::Tcp, &cluster);
     let (at_a, at_c) = thread::scope(|scope| {
         let c = scope.spawn(|| connect(&settings(&other, "site_c", &security_c)));
         let a = connect(&settings(&cluster, "site_a", &security_a));
@@ -183,7 +183,7 @@ fn a_name_that_is_somebody_else_is_reported() {
 #[test]
 fn another_version_is_reported_with_both() {
     let cluster = local_cluster();
-    let [security_a, _] = securities(Over::Tcp, &cluster);
+    let [security_a, _] = securities(TestTransport::Tcp, &cluster);
     let port = port_of(&cluster.parties()[0]);
     let future = thread::spawn(move || {
         let content = Hello {
@@ -209,7 +209,7 @@ const FALSE_HANDSHAKE: [u8; 69] = {
 
 #[test]
 fn strangers_at_the_port_do_not_matter() -> Result<(), ChannelError> {
-    for over in [Over::Tcp, Over::Tls] {
+    for over in [TestTransport::Tcp, TestTransport::Tls] {
         let cluster = local_cluster();
         let both = securities(over, &cluster);
         let port = port_of(&cluster.parties()[0]);
@@ -238,7 +238,7 @@ fn strangers_at_the_port_do_not_matter() -> Result<(), ChannelError> {
 #[test]
 fn a_port_in_use_is_reported() {
     let cluster = local_cluster();
-    let [security, _] = securities(Over::Tls, &cluster);
+    let [security, _] = securities(TestTransport::Tls, &cluster);
     let port = port_of(&cluster.parties()[0]);
     let _squatter = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
     let error = failed(connect(&settings(&cluster, "site_a", &security)));

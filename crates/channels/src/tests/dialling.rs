@@ -14,13 +14,13 @@ use super::*;
 struct LockStep {
     connections: usize,
     /// Of each connection, how often its direction has changed so far, and the direction.
-    flights: Mutex<Vec<(usize, Option<Direction>)>>,
+    flights: Mutex<Vec<(usize, Option<RelayDirection>)>>,
     changed: Condvar,
     is_open: Mutex<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+enum RelayDirection {
     ToListener,
     ToDialler,
 }
@@ -43,7 +43,7 @@ impl LockStep {
     }
 
     /// Waits until bytes of this connection may pass.
-    fn pass(&self, connection: usize, direction: Direction) {
+    fn pass(&self, connection: usize, direction: RelayDirection) {
         let mut flights = self.flights.lock().expect("nobody panicked");
         let (count, last) = &mut flights[connection];
         if *last == Some(direction) {
@@ -89,8 +89,8 @@ impl LockStep {
                     || -> std::io::Result<_> { Ok((dialled.try_clone()?, listening.try_clone()?)) };
                 let (dialled_too, listening_too) = both().expect("the system has files");
                 for (direction, mut source, mut target) in [
-                    (Direction::ToListener, dialled, listening_too),
-                    (Direction::ToDialler, listening, dialled_too),
+                    (RelayDirection::ToListener, dialled, listening_too),
+                    (RelayDirection::ToDialler, listening, dialled_too),
                 ] {
                     let lock_step = lock_step.clone();
                     thread::spawn(move || {
@@ -128,9 +128,9 @@ fn behind_relays(cluster: &ClusterConfig, lock_step: &Arc<LockStep>) -> ClusterC
 #[test]
 fn a_mesh_takes_the_round_trips_of_one_connection() {
     for (over, manner, count, streams) in [
-        (Over::Tls, Manner::Tls, 2, 3),
-        (Over::Tls, Manner::Tls, 3, 3),
-        (Over::Tcp, Manner::Plain, 3, 2),
+        (TestTransport::Tls, TransportKind::Tls, 2, 3),
+        (TestTransport::Tls, TransportKind::Tls, 3, 3),
+        (TestTransport::Tcp, TransportKind::Plain, 3, 2),
     ] {
         let connections = count * (count - 1) / 2 * usize::from(streams);
         let lock_step = LockStep::new(connections);
@@ -167,7 +167,11 @@ fn a_mesh_takes_the_round_trips_of_one_connection() {
 #[test]
 fn a_simulated_network_holds_back_connections() {
     let rtt = Duration::from_millis(40);
-    for (over, manner) in Over::ALL.into_iter().zip([Manner::Plain, Manner::Tls, Manner::Quic]) {
+    for (over, manner) in TestTransport::ALL.into_iter().zip([
+        TransportKind::Plain,
+        TransportKind::Tls,
+        TransportKind::Quic,
+    ]) {
         let start = Instant::now();
         let (a, b) = pair_with(over, |settings| {
             settings.network = Some(NetworkModel { rtt, bandwidth_bits_per_second: None });

@@ -20,7 +20,8 @@ pub(super) fn fake_hello(port: u16, content: &Hello) -> (TcpStream, hello::Nonce
     };
     let content = content.to_bytes();
     let length = content.len() as u32;
-    let header = Header { kind: Kind::Hello, length, session: 0, stream: 0, sequence: 0 };
+    let header =
+        MessageHeader { kind: MessageKind::Hello, length, session: 0, stream: 0, sequence: 0 };
     stream.write_all(&header.to_bytes()).expect("the party reads");
     stream.write_all(&content).expect("the party reads");
     let mut bytes = [0; HEADER_BYTES];
@@ -44,7 +45,7 @@ pub(super) fn hello_of_b() -> Hello {
         parties: 2,
         streams: 1,
         stream: 0,
-        verdict: hello::Verdict::Welcome,
+        verdict: hello::HelloVerdict::Welcome,
     }
 }
 
@@ -56,22 +57,22 @@ struct Fake {
 }
 
 impl Fake {
-    fn send(&mut self, kind: Kind, length: usize, sequence: u64, payload: &[u8]) {
+    fn send(&mut self, kind: MessageKind, length: usize, sequence: u64, payload: &[u8]) {
         let (length, session) = (length as u32, self.session);
-        let header = Header { kind, length, session, stream: self.stream, sequence };
+        let header = MessageHeader { kind, length, session, stream: self.stream, sequence };
         // The party may have hung up already, which some tests want.
         let _ = self.socket.write_all(&[&header.to_bytes()[..], payload].concat());
     }
 
     /// Reads messages until one that is no keep-alive.
-    fn next_message(&mut self) -> Option<(Header, Vec<u8>)> {
+    fn next_message(&mut self) -> Option<(MessageHeader, Vec<u8>)> {
         loop {
             let mut bytes = [0; HEADER_BYTES];
             self.socket.read_exact(&mut bytes).ok()?;
             let header = parse_header(&bytes).expect("the party sends messages");
             let mut payload = vec![0; header.length as usize];
             self.socket.read_exact(&mut payload).ok()?;
-            if header.kind != Kind::KeepAlive {
+            if header.kind != MessageKind::KeepAlive {
                 return Some((header, payload));
             }
         }
@@ -80,7 +81,7 @@ impl Fake {
 
 fn with_fake(change: impl Fn(&mut MeshSettings<'_>) + Sync) -> (FramedChannel, Fake) {
     let cluster = local_cluster();
-    let [security, _] = securities(Over::Tcp, &cluster);
+    let [security, _] = securities(TestTransport::Tcp, &cluster);
     let port = port_of(&cluster.parties()[0]);
     let peer = thread::spawn(move || {
         let (stream, nonce) = fake_hello(port, &hello_of_b());
@@ -104,7 +105,7 @@ fn assert_dead(channel: &mut FramedChannel) {
 #[test]
 fn a_peer_that_closes_mid_message_is_reported() {
     let (mut channel, mut fake) = with_fake(|_| ());
-    fake.send(Kind::Data, 1000, 0, &[7; 600]);
+    fake.send(MessageKind::Data, 1000, 0, &[7; 600]);
     drop(fake);
     channel.recv_with(600, |bytes| assert_eq!(bytes, [7; 600])).expect("these came");
     let error = channel.recv_with(400, |_| ()).expect_err("these did not");
@@ -114,7 +115,7 @@ fn a_peer_that_closes_mid_message_is_reported() {
 
 #[test]
 fn a_peer_that_is_killed_is_noticed_at_once() {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (mut a, b) = pair(over);
         FramedChannel::kill(std::iter::once(&b));
         let start = Instant::now();
@@ -146,7 +147,7 @@ fn a_sender_learns_that_its_peer_is_lost() {
         settings.timeouts.lost = Duration::from_secs(1);
         settings.timeouts.keep_alive = Duration::from_millis(200);
     });
-    // More than the blocks and the kernel's buffers hold: the peer does not read.
+    // More than the channel's and the kernel's buffers hold: the peer does not read.
     let error = channel.send(&vec![0; 64 << 20]).expect_err("nobody takes this");
     assert!(matches!(error, ChannelError::Lost { .. }), "{error}");
 }
@@ -159,12 +160,12 @@ fn a_party_sends_keep_alives() {
     for _ in 0..5 {
         let mut bytes = [0; HEADER_BYTES];
         fake.socket.read_exact(&mut bytes).expect("the party is alive");
-        assert_eq!(parse_header(&bytes).map(|header| header.kind), Ok(Kind::KeepAlive));
+        assert_eq!(parse_header(&bytes).map(|header| header.kind), Ok(MessageKind::KeepAlive));
     }
 }
 
 /// Garbage gives this fault at the party, and an abort at the peer.
-fn expect_fault(expected: Fault, misbehave: impl FnOnce(&mut Fake)) {
+fn expect_fault(expected: MessageError, misbehave: impl FnOnce(&mut Fake)) {
     let (mut channel, mut fake) = with_fake(|_| ());
     misbehave(&mut fake);
     match channel.recv_with(1, |_| ()) {
@@ -175,45 +176,51 @@ fn expect_fault(expected: Fault, misbehave: impl FnOnce(&mut Fake)) {
     }
     assert_dead(&mut channel);
     let (header, payload) = fake.next_message().expect("the party says that it aborts");
-    assert_eq!((header.kind, payload), (Kind::Abort, vec![AbortReason::Misbehaved as u8]));
+    assert_eq!((header.kind, payload), (MessageKind::Abort, vec![AbortReason::Misbehaved as u8]));
     assert!(fake.next_message().is_none(), "nothing follows an abort");
 }
 
 #[test]
 fn every_kind_of_garbage_is_told_apart() {
-    expect_fault(Fault::NotPhineus, |fake| {
+    expect_fault(MessageError::NotPhineus, |fake| {
         fake.socket.write_all(&[0xaa; 100]).expect("the party reads");
     });
-    expect_fault(Fault::Length { kind: Kind::Data, length: u32::MAX }, |fake| {
-        fake.send(Kind::Data, u32::MAX as usize, 0, b"");
+    expect_fault(MessageError::Length { kind: MessageKind::Data, length: u32::MAX }, |fake| {
+        fake.send(MessageKind::Data, u32::MAX as usize, 0, b"");
     });
-    expect_fault(Fault::Sequence { expected: 0, found: 8 }, |fake| {
-        fake.send(Kind::Data, 1, 8, b"x");
+    expect_fault(MessageError::Sequence { expected: 0, found: 8 }, |fake| {
+        fake.send(MessageKind::Data, 1, 8, b"x");
     });
-    expect_fault(Fault::Sequence { expected: 1, found: 0 }, |fake| {
-        fake.send(Kind::KeepAlive, 0, 0, b"");
-        fake.send(Kind::Data, 1, 0, b"x");
+    expect_fault(MessageError::Sequence { expected: 1, found: 0 }, |fake| {
+        fake.send(MessageKind::KeepAlive, 0, 0, b"");
+        fake.send(MessageKind::Data, 1, 0, b"x");
     });
-    expect_fault(Fault::Stream { expected: 0, found: 3 }, |fake| {
+    expect_fault(MessageError::Stream { expected: 0, found: 3 }, |fake| {
         fake.stream = 3;
-        fake.send(Kind::Data, 1, 0, b"x");
+        fake.send(MessageKind::Data, 1, 0, b"x");
     });
-    expect_fault(Fault::Abort, |fake| {
-        fake.send(Kind::Abort, 5, 0, b"\x05\x1b[2J");
+    expect_fault(MessageError::Abort, |fake| {
+        fake.send(MessageKind::Abort, 5, 0, b"\x05\x1b[2J");
     });
-    expect_fault(Fault::Session, |fake| {
+    expect_fault(MessageError::Session, |fake| {
         fake.session ^= 1;
-        fake.send(Kind::Data, 1, 0, b"x");
+        fake.send(MessageKind::Data, 1, 0, b"x");
     });
-    expect_fault(Fault::Order { expected: Kind::Data, found: Kind::Agreement }, |fake| {
-        fake.send(Kind::Agreement, 1, 0, b"x");
-    });
-    expect_fault(Fault::Order { expected: Kind::Data, found: Kind::Hello }, |fake| {
-        fake.send(Kind::Hello, 1, 0, b"x");
-    });
-    expect_fault(Fault::UnknownKind { code: 77 }, |fake| {
-        let (kind, session) = (Kind::Data, fake.session);
-        let header = Header { kind, length: 1, session, stream: 0, sequence: 0 };
+    expect_fault(
+        MessageError::Order { expected: MessageKind::Data, found: MessageKind::Agreement },
+        |fake| {
+            fake.send(MessageKind::Agreement, 1, 0, b"x");
+        },
+    );
+    expect_fault(
+        MessageError::Order { expected: MessageKind::Data, found: MessageKind::Hello },
+        |fake| {
+            fake.send(MessageKind::Hello, 1, 0, b"x");
+        },
+    );
+    expect_fault(MessageError::UnknownKind { code: 77 }, |fake| {
+        let (kind, session) = (MessageKind::Data, fake.session);
+        let header = MessageHeader { kind, length: 1, session, stream: 0, sequence: 0 };
         let mut bytes = header.to_bytes();
         bytes[3] = 77;
         fake.socket.write_all(&bytes).expect("the party reads");
@@ -223,9 +230,10 @@ fn every_kind_of_garbage_is_told_apart() {
 #[test]
 fn data_where_an_agreement_belongs_is_refused() {
     let (mut channel, mut fake) = with_fake(|_| ());
-    fake.send(Kind::Data, 1, 0, b"x");
+    fake.send(MessageKind::Data, 1, 0, b"x");
     let error = channel.exchange(b"agreed?").expect_err("the peer sends data");
-    let expected = Fault::Order { expected: Kind::Agreement, found: Kind::Data };
+    let expected =
+        MessageError::Order { expected: MessageKind::Agreement, found: MessageKind::Data };
     match error {
         ChannelError::Misbehaved { fault, .. } => assert_eq!(fault, expected),
         other => panic!("{other}"),
@@ -240,7 +248,7 @@ fn random_bytes_end_a_session_with_an_error() {
     let outcome = runner.run(&(garbage, any::<bool>()), |(garbage, well_begun)| {
         let (mut channel, mut fake) = with_fake(|_| ());
         if well_begun {
-            fake.send(Kind::Data, 10, 0, &[1; 10]);
+            fake.send(MessageKind::Data, 10, 0, &[1; 10]);
         }
         // The party may hang up before it has all of it.
         let _ = fake.socket.write_all(&garbage);
@@ -254,7 +262,7 @@ fn random_bytes_end_a_session_with_an_error() {
 
 #[test]
 fn a_party_that_gives_up_says_so() {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (a, mut b) = pair(over);
         a.abort(AbortReason::Interrupted);
         let error = b.recv_with(1, |_| ()).expect_err("the peer is gone");
@@ -274,7 +282,7 @@ fn a_party_that_gives_up_says_so() {
 
 #[test]
 fn a_party_that_gives_up_while_its_peer_sends_is_heard() {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (a, mut b) = pair(over);
         let sending = thread::spawn(move || b.send(&vec![0; 256 << 20]));
         thread::sleep(Duration::from_millis(100));
@@ -305,7 +313,7 @@ fn a_changed_record_is_refused() {
     let [a, b] = cluster.parties() else { panic!("two parties") };
     let (real, front) = (port_of(a), free_port());
     let dialled = ClusterConfig::local([("site_a", front), ("site_b", port_of(b))]);
-    let [security_a, security_b] = securities(Over::Tls, &cluster);
+    let [security_a, security_b] = securities(TestTransport::Tls, &cluster);
     let listener = TcpListener::bind(("127.0.0.1", front)).expect("the port is free");
     thread::scope(|scope| {
         let party_a = scope.spawn(|| connect(&settings(&cluster, "site_a", &security_a)));
@@ -330,7 +338,7 @@ fn a_changed_record_is_refused() {
             .expect("the man in the middle lets the handshake pass");
         b.send(&vec![1; 100_000]).and_then(|()| b.flush()).expect("it leaves");
         match a.recv(&mut vec![0; 100_000]).expect_err("a byte was changed") {
-            ChannelError::Misbehaved { fault: Fault::Tls { .. }, .. } => {}
+            ChannelError::Misbehaved { fault: MessageError::Tls { .. }, .. } => {}
             other => panic!("{other}"),
         }
     });
@@ -352,7 +360,7 @@ fn relay_and_change(mut from: TcpStream, mut to: TcpStream) {
 
 #[test]
 fn another_thread_can_end_a_session() {
-    let (mut a, mut b) = pair(Over::Tls);
+    let (mut a, mut b) = pair(TestTransport::Tls);
     let aborter = a.aborter();
     let waiting = thread::spawn(move || a.recv_with(1, |_| ()));
     thread::sleep(Duration::from_millis(50));

@@ -5,10 +5,14 @@ use std::time::Instant;
 use super::*;
 
 /// The two parties, each over its own.
-fn meet(listener: Over, dialler: Over, patience: Duration) -> [(ChannelError, Duration); 2] {
+fn meet(
+    listener: TestTransport,
+    dialler: TestTransport,
+    patience: Duration,
+) -> [(ChannelError, Duration); 2] {
     let cluster = local_cluster();
     let start = Instant::now();
-    let connect_as = |me: &'static str, place: usize, over: Over| {
+    let connect_as = |me: &'static str, place: usize, over: TestTransport| {
         let cluster = cluster.clone().with_transport(over.transport());
         let security = securities(over, &cluster).into_iter().nth(place).expect("there are two");
         move || {
@@ -26,14 +30,14 @@ fn meet(listener: Over, dialler: Over, patience: Duration) -> [(ChannelError, Du
 fn each_says_how_the_other_one_speaks() {
     let patience = Duration::from_secs(8);
     thread::scope(|scope| {
-        for listener in Over::ALL {
-            for dialler in Over::ALL.into_iter().filter(|over| *over != listener) {
+        for listener in TestTransport::ALL {
+            for dialler in TestTransport::ALL.into_iter().filter(|over| *over != listener) {
                 scope.spawn(move || {
                     let [(at_a, waited_a), (at_b, waited_b)] = meet(listener, dialler, patience);
                     let manner = |over| match over {
-                        Over::Tcp => Manner::Plain,
-                        Over::Tls => Manner::Tls,
-                        Over::Quic => Manner::Quic,
+                        TestTransport::Tcp => TransportKind::Plain,
+                        TestTransport::Tls => TransportKind::Tls,
+                        TestTransport::Quic => TransportKind::Quic,
                     };
                     for (error, ours, others) in
                         [(at_a, listener, dialler), (at_b, dialler, listener)]
@@ -55,9 +59,11 @@ fn each_says_how_the_other_one_speaks() {
 
 #[test]
 fn who_speaks_otherwise_does_not_end_the_wait() {
-    for (over, stranger) in
-        [(Over::Tls, Over::Tcp), (Over::Tcp, Over::Tls), (Over::Quic, Over::Tls)]
-    {
+    for (over, stranger) in [
+        (TestTransport::Tls, TestTransport::Tcp),
+        (TestTransport::Tcp, TestTransport::Tls),
+        (TestTransport::Quic, TestTransport::Tls),
+    ] {
         let plain = local_cluster();
         let cluster = plain.clone().with_transport(over.transport());
         let both = securities(over, &cluster);

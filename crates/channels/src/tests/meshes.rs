@@ -8,13 +8,13 @@ use super::*;
 pub(super) const NAMES: [&str; 5] = ["site_a", "site_b", "site_c", "site_d", "site_e"];
 
 /// Parties on this machine and their securities, each trusting all others.
-pub(super) fn world(over: Over, count: usize) -> (ClusterConfig, Vec<Security>) {
+pub(super) fn world(over: TestTransport, count: usize) -> (ClusterConfig, Vec<ConnectionSecurity>) {
     let ports: Vec<u16> = (0..count).map(|_| free_port()).collect();
     let cluster = ClusterConfig::local(NAMES.into_iter().zip(ports));
     let cluster = cluster.with_transport(over.transport());
-    if over == Over::Tcp {
+    if over == TestTransport::Tcp {
         let plain = PlainLoopback::new(&cluster).expect("the cluster is on loopback");
-        return (cluster, (0..count).map(|_| Security::Plain(plain.clone())).collect());
+        return (cluster, (0..count).map(|_| ConnectionSecurity::Plain(plain.clone())).collect());
     }
     let identities: Vec<Identity> = NAMES[..count]
         .iter()
@@ -26,20 +26,20 @@ pub(super) fn world(over: Over, count: usize) -> (ClusterConfig, Vec<Security>) 
         for peer in (0..count).filter(|&peer| peer != me) {
             trusted.trust(NAMES[peer], prints[peer]).expect("nothing else is trusted");
         }
-        Security::Tls { identity, trusted }
+        ConnectionSecurity::Tls { identity, trusted }
     });
     let securities = securities.collect();
     (cluster, securities)
 }
 
-type Gathered = Result<Mesh, ChannelError>;
+type MeshResult = Result<Mesh, ChannelError>;
 
 /// All parties connect, each with its own settings.
 fn gather(
-    (cluster, securities): &(ClusterConfig, Vec<Security>),
+    (cluster, securities): &(ClusterConfig, Vec<ConnectionSecurity>),
     streams: u16,
     change: impl Fn(&mut MeshSettings<'_>) + Sync,
-) -> Vec<Gathered> {
+) -> Vec<MeshResult> {
     thread::scope(|scope| {
         let change = &change;
         let parties = securities.iter().enumerate().map(|(me, security)| {
@@ -55,12 +55,12 @@ fn gather(
     })
 }
 
-fn good(over: Over, count: usize, streams: u16) -> Vec<Mesh> {
+fn good(over: TestTransport, count: usize, streams: u16) -> Vec<Mesh> {
     let gathered = gather(&world(over, count), streams, |_| ());
     gathered.into_iter().map(|mesh| mesh.expect("all are there")).collect()
 }
 
-fn failed(gathered: Gathered) -> ChannelError {
+fn failed(gathered: MeshResult) -> ChannelError {
     match gathered {
         Ok(_) => panic!("this mesh must not be made"),
         Err(error) => error,
@@ -92,9 +92,12 @@ fn chat(me: usize, mesh: &mut Mesh, rounds: usize) -> Result<(), ChannelError> {
 
 #[test]
 fn any_number_of_parties_and_streams_come_together() {
-    for (over, count, streams) in
-        [(Over::Tcp, 5, 3), (Over::Tls, 3, 2), (Over::Quic, 2, 3), (Over::Quic, 3, 2)]
-    {
+    for (over, count, streams) in [
+        (TestTransport::Tcp, 5, 3),
+        (TestTransport::Tls, 3, 2),
+        (TestTransport::Quic, 2, 3),
+        (TestTransport::Quic, 3, 2),
+    ] {
         let meshes = good(over, count, streams);
         thread::scope(|scope| {
             for (me, mut mesh) in meshes.into_iter().enumerate() {
@@ -118,7 +121,7 @@ fn any_number_of_parties_and_streams_come_together() {
 #[test]
 fn the_order_of_starting_does_not_matter() {
     for late in NAMES.into_iter().take(3) {
-        let gathered = gather(&world(Over::Tls, 3), 2, |settings| {
+        let gathered = gather(&world(TestTransport::Tls, 3), 2, |settings| {
             if settings.me == late {
                 thread::sleep(Duration::from_millis(300));
             }
@@ -134,7 +137,7 @@ fn the_order_of_starting_does_not_matter() {
 
 #[test]
 fn all_that_are_missing_are_named() {
-    let (cluster, securities) = world(Over::Tls, 4);
+    let (cluster, securities) = world(TestTransport::Tls, 4);
     let mut settings = settings(&cluster, "site_b", &securities[1]);
     settings.timeouts.connect = Duration::from_millis(500);
     let mut reports = Vec::new();
@@ -152,7 +155,7 @@ fn all_that_are_missing_are_named() {
 #[test]
 fn a_party_that_stops_while_others_gather_is_named_by_all() {
     // site_c gives up after a second because site_d never comes.
-    let (cluster, securities) = world(Over::Tcp, 4);
+    let (cluster, securities) = world(TestTransport::Tcp, 4);
     let start = Instant::now();
     let errors = thread::scope(|scope| {
         let parties = [0, 1, 2].map(|me| {
@@ -178,21 +181,22 @@ fn a_party_that_stops_while_others_gather_is_named_by_all() {
 #[test]
 fn who_stops_waiting_may_come_again() {
     static GOES: AtomicBool = AtomicBool::new(false);
-    for over in [Over::Tcp, Over::Quic] {
+    for over in [TestTransport::Tcp, TestTransport::Quic] {
         GOES.store(false, Ordering::Relaxed);
         let (cluster, securities) = world(over, 3);
-        let join =
-            |me: usize, is_cancelled: fn() -> bool, on_wait: &mut dyn FnMut(&Waiting<'_>)| {
-                let mut settings = settings(&cluster, NAMES[me], &securities[me]);
-                settings.timeouts.connect = Duration::from_secs(120);
-                settings.is_cancelled = &is_cancelled;
-                connect_mesh(&settings, on_wait)
-            };
+        let join = |me: usize,
+                    is_cancelled: fn() -> bool,
+                    on_wait: &mut dyn FnMut(&ConnectProgress<'_>)| {
+            let mut settings = settings(&cluster, NAMES[me], &securities[me]);
+            settings.timeouts.connect = Duration::from_secs(120);
+            settings.is_cancelled = &is_cancelled;
+            connect_mesh(&settings, on_wait)
+        };
         let meshes = thread::scope(|scope| {
             // site_b goes when site_a has it, and comes again when site_a knows that it went.
             let (tell, told) = std::sync::mpsc::channel();
             let a = scope.spawn(move || {
-                let mut waiting = |waiting: &Waiting<'_>| match waiting.missing {
+                let mut waiting = |waiting: &ConnectProgress<'_>| match waiting.missing {
                     ["site_c"] => GOES.store(true, Ordering::Relaxed),
                     _ if GOES.load(Ordering::Relaxed) => drop(tell.send(())),
                     _ => {}
@@ -217,12 +221,12 @@ fn who_stops_waiting_may_come_again() {
 
 #[test]
 fn different_counts_are_told_on_both_sides() {
-    for over in [Over::Tcp, Over::Quic] {
+    for over in [TestTransport::Tcp, TestTransport::Quic] {
         different_counts_are_told(over);
     }
 }
 
-fn different_counts_are_told(over: Over) {
+fn different_counts_are_told(over: TestTransport) {
     let (cluster, securities) = world(over, 3);
     let smaller = cluster.only(&["site_a", "site_b"]);
     let errors = |streams: [u16; 2], clusters: [&ClusterConfig; 2]| {
@@ -250,7 +254,7 @@ fn different_counts_are_told(over: Over) {
 
 #[test]
 fn parties_asked_for_different_things_name_both() {
-    let (cluster, securities) = world(Over::Tcp, 2);
+    let (cluster, securities) = world(TestTransport::Tcp, 2);
     let gathered = gather(&(cluster, securities), 1, |settings| {
         if settings.me == "site_b" {
             (settings.streams, settings.purpose) = (3, "--protocol gmw");
@@ -269,7 +273,7 @@ fn parties_asked_for_different_things_name_both() {
 #[test]
 fn the_same_party_twice_is_told_on_both_sides() {
     // site_c is missing, so that the others still gather when the second site_b comes.
-    for over in [Over::Tls, Over::Quic] {
+    for over in [TestTransport::Tls, TestTransport::Quic] {
         let (cluster, securities) = world(over, 3);
         // The twin has site_b's key, but a port of its own.
         let ports: Vec<u16> = cluster.parties().iter().map(port_of).collect();
@@ -299,14 +303,18 @@ fn the_same_party_twice_is_told_on_both_sides() {
 #[test]
 fn the_key_of_another_party_does_not_do() {
     // site_c says that it is site_b: its key gives it away.
-    for over in [Over::Tls, Over::Quic] {
+    for over in [TestTransport::Tls, TestTransport::Quic] {
         let (cluster, mut securities) = world(over, 3);
-        let Some(Security::Tls { trusted, .. }) = securities.pop() else { panic!("a third") };
+        let Some(ConnectionSecurity::Tls { trusted, .. }) = securities.pop() else {
+            panic!("a third")
+        };
         let liar = Identity::ephemeral("site_b").expect("the system has randomness");
-        let Security::Tls { trusted: known, .. } = &mut securities[0] else { panic!("TLS") };
+        let ConnectionSecurity::Tls { trusted: known, .. } = &mut securities[0] else {
+            panic!("TLS")
+        };
         known.untrust("site_c").expect("it is in memory");
         known.trust("site_c", liar.fingerprint()).expect("nothing is trusted now");
-        let liar = Security::Tls { identity: liar, trusted };
+        let liar = ConnectionSecurity::Tls { identity: liar, trusted };
         let (at_a, at_c) = thread::scope(|scope| {
             let a = scope.spawn(|| {
                 failed(connect_mesh(&settings(&cluster, "site_a", &securities[0]), &mut |_| ()))
@@ -328,10 +336,12 @@ fn the_key_of_another_party_does_not_do() {
 /// sent it was said to have cheated.
 #[test]
 fn who_refuses_a_key_without_a_name_makes_nobody_else_a_cheat() {
-    for (over, is_away) in [(Over::Tls, true), (Over::Tls, false), (Over::Quic, true)] {
+    for (over, is_away) in
+        [(TestTransport::Tls, true), (TestTransport::Tls, false), (TestTransport::Quic, true)]
+    {
         let (cluster, mut securities) = world(over, 4);
         let other = Identity::ephemeral("site_a").expect("the system has randomness");
-        let Security::Tls { trusted, .. } = &mut securities[2] else { panic!("TLS") };
+        let ConnectionSecurity::Tls { trusted, .. } = &mut securities[2] else { panic!("TLS") };
         trusted.untrust("site_a").expect("it is in memory");
         trusted.trust("site_a", other.fingerprint()).expect("nothing is trusted now");
         let (at_a, at_b) = thread::scope(|scope| {
@@ -370,11 +380,11 @@ fn who_refuses_a_key_without_a_name_makes_nobody_else_a_cheat() {
 
 #[test]
 fn a_stranger_among_many_is_shown_with_its_key() {
-    for over in [Over::Tls, Over::Quic] {
+    for over in [TestTransport::Tls, TestTransport::Quic] {
         let (cluster, mut securities) = world(over, 3);
         let stranger = Identity::ephemeral("site_b").expect("the system has randomness");
         let key = stranger.fingerprint();
-        let Security::Tls { identity, .. } = &mut securities[1] else { panic!("TLS") };
+        let ConnectionSecurity::Tls { identity, .. } = &mut securities[1] else { panic!("TLS") };
         *identity = stranger;
         let (at_a, at_b) = thread::scope(|scope| {
             let b = scope.spawn(|| {
@@ -396,7 +406,7 @@ fn a_stranger_among_many_is_shown_with_its_key() {
 }
 
 /// Errors of the surviving parties after `lost` was killed at some moment.
-fn kill(over: Over, lost: usize, after: Duration) -> Vec<ChannelError> {
+fn kill(over: TestTransport, lost: usize, after: Duration) -> Vec<ChannelError> {
     let meshes = good(over, 3, 2);
     thread::scope(|scope| {
         let parties: Vec<_> = meshes
@@ -438,7 +448,7 @@ fn kill(over: Over, lost: usize, after: Duration) -> Vec<ChannelError> {
 
 #[test]
 fn the_party_that_was_lost_first_is_named_by_all() {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         for (lost, after) in [(0, 3), (1, 11), (2, 17), (0, 29), (1, 0), (2, 41)] {
             let start = Instant::now();
             let errors = kill(over, lost, Duration::from_millis(after));
@@ -454,7 +464,7 @@ fn the_party_that_was_lost_first_is_named_by_all() {
 #[test]
 fn a_broken_connection_between_two_is_told_to_the_third() {
     // site_b and site_c lose each other; site_a hears of it from the one or the other.
-    let mut meshes = good(Over::Tcp, 3, 1);
+    let mut meshes = good(TestTransport::Tcp, 3, 1);
     let mut c = meshes.pop().expect("three parties");
     let b = meshes.pop().expect("three parties");
     let mut a = meshes.pop().expect("three parties");
@@ -473,7 +483,7 @@ fn a_broken_connection_between_two_is_told_to_the_third() {
 
 #[test]
 fn giving_up_in_one_stream_tells_everybody_why() {
-    for over in [Over::Tls, Over::Quic] {
+    for over in [TestTransport::Tls, TestTransport::Quic] {
         let mut meshes = good(over, 3, 2);
         let mut mine = meshes.remove(0);
         let channel = mine[1][2].take().expect("a channel to site_c");
@@ -495,7 +505,7 @@ fn giving_up_in_one_stream_tells_everybody_why() {
 
 #[test]
 fn agreements_go_to_all_before_any_is_awaited() {
-    let meshes = good(Over::Tcp, 4, 1);
+    let meshes = good(TestTransport::Tcp, 4, 1);
     thread::scope(|scope| {
         for (me, mut mesh) in meshes.into_iter().enumerate() {
             scope.spawn(move || {
@@ -514,7 +524,9 @@ fn agreements_go_to_all_before_any_is_awaited() {
 
 #[test]
 fn clients_have_one_channel_to_each_other_party_and_none_among_themselves() {
-    for (over, count, clients) in [(Over::Tcp, 5, 3), (Over::Tls, 4, 2), (Over::Quic, 4, 2)] {
+    for (over, count, clients) in
+        [(TestTransport::Tcp, 5, 3), (TestTransport::Tls, 4, 2), (TestTransport::Quic, 4, 2)]
+    {
         let gathered = gather(&world(over, count), 2, |settings| settings.clients = clients);
         thread::scope(|scope| {
             for (me, mesh) in gathered.into_iter().enumerate() {
@@ -555,7 +567,7 @@ fn without_addresses(cluster: &ClusterConfig, last: usize) -> ClusterConfig {
 
 #[test]
 fn who_is_dialled_by_nobody_needs_no_address() {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (cluster, securities) = world(over, 4);
         let world = (without_addresses(&cluster, 2), securities);
         let gathered = gather(&world, 1, |settings| settings.clients = 2);
@@ -581,7 +593,7 @@ fn who_is_dialled_by_nobody_needs_no_address() {
 
 #[test]
 fn different_numbers_of_clients_are_told() {
-    let (cluster, securities) = world(Over::Tcp, 3);
+    let (cluster, securities) = world(TestTransport::Tcp, 3);
     let gathered = gather(&(cluster, securities), 2, |settings| {
         settings.clients = usize::from(settings.me != "site_b");
         settings.timeouts.connect = Duration::from_secs(5);

@@ -7,20 +7,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use super::*;
 use crate::framed::Connected;
 use crate::limits::REORDER_MESSAGES;
-use crate::reader::Reader;
-use crate::transport::{Cut, READ_PAUSE, Sink, Source, TransportError};
+use crate::reader::MessageReader;
+use crate::transport::{Cut, READ_PAUSE, ReadHalf, TransportError, WriteHalf};
 
 /// A frame on its way to a party.
-type Frame = (usize, Vec<u8>);
+type TestMessage = (usize, Vec<u8>);
 
 /// Puts each message into the bag.
-struct BagSink {
-    bag: Sender<Frame>,
+struct BagWriteHalf {
+    bag: Sender<TestMessage>,
     to: usize,
     wire_bytes: u64,
 }
 
-impl Sink for BagSink {
+impl WriteHalf for BagWriteHalf {
     fn write(&mut self, header: &[u8], payload: &[u8]) -> Result<(), TransportError> {
         self.wire_bytes += (header.len() + payload.len()) as u64;
         // A carrier that is gone has nothing more to carry: the test is over.
@@ -39,13 +39,13 @@ impl Sink for BagSink {
 }
 
 /// Gives out frames as they come from the carrier.
-struct BagSource {
+struct BagReadHalf {
     frames: Receiver<Vec<u8>>,
     rest: Vec<u8>,
     wire_bytes: u64,
 }
 
-impl Source for BagSource {
+impl ReadHalf for BagReadHalf {
     fn read(&mut self, wanted: &mut [u8], _ahead: &mut [u8]) -> Result<usize, TransportError> {
         if self.rest.is_empty() {
             self.rest = match self.frames.recv_timeout(READ_PAUSE) {
@@ -83,9 +83,9 @@ impl Cut for NoCut {
 }
 
 /// A small generator, so that a failure can be repeated from its seed.
-struct Random(u64);
+struct TestRng(u64);
 
-impl Random {
+impl TestRng {
     fn below(&mut self, bound: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -98,8 +98,12 @@ type Address = (usize, u64, u16);
 
 /// Carries frames until all senders are gone: keeps some back and takes one of them by chance.
 /// Returns how often a frame overtook another one of its stream.
-fn carry(bag: &Receiver<Frame>, to: &mut HashMap<Address, Sender<Vec<u8>>>, seed: u64) -> usize {
-    let (mut random, mut parted) = (Random(seed), HashSet::new());
+fn carry(
+    bag: &Receiver<TestMessage>,
+    to: &mut HashMap<Address, Sender<Vec<u8>>>,
+    seed: u64,
+) -> usize {
+    let (mut random, mut parted) = (TestRng(seed), HashSet::new());
     let (mut held, mut overtakes): (Vec<(Address, u64, Vec<u8>)>, usize) = (Vec::new(), 0);
     loop {
         let wait = if held.is_empty() { READ_PAUSE } else { Duration::from_micros(200) };
@@ -129,7 +133,7 @@ fn carry(bag: &Receiver<Frame>, to: &mut HashMap<Address, Sender<Vec<u8>>>, seed
         let (address, sequence, frame) = held.swap_remove(if is_far { oldest } else { chosen });
         overtakes += held.iter().filter(|other| other.0 == address && other.1 < sequence).count();
         let receiver = to.get(&address).expect("the header names a stream that exists");
-        if frame[3] == Kind::Bye as u8 {
+        if frame[3] == MessageKind::Bye as u8 {
             parted.insert(address);
         }
         // A receiver that is done wants nothing more.
@@ -152,16 +156,16 @@ fn shuffled(seed: u64) -> ([Vec<FramedChannel>; 2], thread::JoinHandle<usize>) {
         for (party, channels) in ends.iter_mut().enumerate() {
             let (sender, frames) = channel();
             receivers.insert((party, session, stream), sender);
-            let source = BagSource { frames, rest: Vec::new(), wire_bytes: 0 };
+            let source = BagReadHalf { frames, rest: Vec::new(), wire_bytes: 0 };
             let peer = ["site_b", "site_a"][party].to_owned();
             let connected = Connected {
                 round_trip: None,
                 session,
                 stream,
                 is_ordered: source.is_ordered(),
-                reader: Reader::new(Box::new(source), &peer, timeouts.lost),
+                reader: MessageReader::new(Box::new(source), &peer, timeouts.lost),
                 peer,
-                sink: Box::new(BagSink { bag: bag.clone(), to: 1 - party, wire_bytes: 0 }),
+                sink: Box::new(BagWriteHalf { bag: bag.clone(), to: 1 - party, wire_bytes: 0 }),
                 cut: Box::new(NoCut),
             };
             let channel = FramedChannel::start(connected, timeouts, None);

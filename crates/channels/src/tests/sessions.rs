@@ -4,8 +4,8 @@ use std::net::TcpStream;
 use std::time::Instant;
 
 use super::*;
-use crate::tls::Side;
-use crate::transport::{Sink, Source};
+use crate::tls::TlsRole;
+use crate::transport::{ReadHalf, WriteHalf};
 
 /// Sends `total` bytes of a pattern in pieces of awkward lengths.
 fn send_pattern(channel: &mut FramedChannel, total: usize) -> Result<(), ChannelError> {
@@ -43,7 +43,7 @@ fn pattern(at: usize) -> u8 {
 #[test]
 fn many_bytes_both_ways_arrive_and_are_counted() -> Result<(), ChannelError> {
     const TOTAL: usize = 20_000_003;
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (mut a, mut b) = pair(over);
         let there = thread::spawn(move || -> Result<_, ChannelError> {
             for _ in 0..TOTAL / 500_000 {
@@ -70,7 +70,7 @@ fn many_bytes_both_ways_arrive_and_are_counted() -> Result<(), ChannelError> {
         let monitor = a.monitor();
         close_both(a, b);
         let wire = monitor.wire_traffic();
-        let least = payload + if over == Over::Tls { payload / 16_384 * 22 } else { 0 };
+        let least = payload + if over == TestTransport::Tls { payload / 16_384 * 22 } else { 0 };
         for bytes in [wire.sent_bytes, wire.received_bytes] {
             assert!(bytes > least && bytes < least + least / 100, "{bytes} for {payload}");
         }
@@ -80,7 +80,9 @@ fn many_bytes_both_ways_arrive_and_are_counted() -> Result<(), ChannelError> {
 
 #[test]
 fn both_parties_may_send_ahead_even_in_tiny_messages() -> Result<(), ChannelError> {
-    for (over, piece) in [(Over::Tcp, 64), (Over::Tls, 64), (Over::Tcp, SEND_AHEAD_BYTES)] {
+    for (over, piece) in
+        [(TestTransport::Tcp, 64), (TestTransport::Tls, 64), (TestTransport::Tcp, SEND_AHEAD_BYTES)]
+    {
         let (mut a, mut b) = pair(over);
         for channel in [&mut a, &mut b] {
             for _ in 0..SEND_AHEAD_BYTES / piece {
@@ -100,7 +102,7 @@ fn both_parties_may_send_ahead_even_in_tiny_messages() -> Result<(), ChannelErro
 
 #[test]
 fn agreements_keep_their_place_in_the_stream() -> Result<(), ChannelError> {
-    let (mut a, mut b) = pair(Over::Tls);
+    let (mut a, mut b) = pair(TestTransport::Tls);
     assert_eq!((a.peer(), b.peer()), ("site_b", "site_a"));
     assert_eq!(a.session(), b.session());
     let there = thread::spawn(move || -> Result<_, ChannelError> {
@@ -120,7 +122,7 @@ fn agreements_keep_their_place_in_the_stream() -> Result<(), ChannelError> {
 
 #[test]
 fn what_is_sent_before_the_end_arrives() -> Result<(), ChannelError> {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (mut a, mut b) = pair(over);
         let closing = thread::spawn(move || {
             a.send(&vec![1; 3 * SEND_AHEAD_BYTES])?;
@@ -138,7 +140,7 @@ fn what_is_sent_before_the_end_arrives() -> Result<(), ChannelError> {
 
 #[test]
 fn unread_bytes_do_not_hinder_a_clean_end() -> Result<(), ChannelError> {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (mut a, b) = pair(over);
         let sending = thread::spawn(move || {
             a.send(&vec![1; 8 * SEND_AHEAD_BYTES])?;
@@ -152,7 +154,7 @@ fn unread_bytes_do_not_hinder_a_clean_end() -> Result<(), ChannelError> {
 
 #[test]
 fn keep_alives_bridge_a_long_silence() -> Result<(), ChannelError> {
-    for over in Over::ALL {
+    for over in TestTransport::ALL {
         let (mut a, mut b) = pair_with(over, |settings| {
             settings.timeouts.keep_alive = Duration::from_millis(30);
             settings.timeouts.lost = Duration::from_millis(700);
@@ -179,7 +181,7 @@ fn keep_alives_bridge_a_long_silence() -> Result<(), ChannelError> {
 fn a_simulated_round_trip_takes_its_time() -> Result<(), ChannelError> {
     const RTT: Duration = Duration::from_millis(60);
     const ROUNDS: u32 = 5;
-    let (mut a, mut b) = pair_with(Over::Tcp, |settings| {
+    let (mut a, mut b) = pair_with(TestTransport::Tcp, |settings| {
         settings.network = Some(NetworkModel::parse("rtt=60ms").expect("this is a network"));
     });
     let echo = thread::spawn(move || -> Result<_, ChannelError> {
@@ -206,7 +208,7 @@ fn a_simulated_round_trip_takes_its_time() -> Result<(), ChannelError> {
 fn a_simulated_line_has_its_bandwidth_and_hides_no_latency() -> Result<(), ChannelError> {
     // 2.5 MB at 20 Mbit/s take 1 s; 40 ms one way come once, not per message.
     const BYTES: usize = 2_500_000;
-    let (mut a, mut b) = pair_with(Over::Tls, |settings| {
+    let (mut a, mut b) = pair_with(TestTransport::Tls, |settings| {
         let network = NetworkModel::parse("rtt=80ms, bw=20mbit").expect("this is a network");
         settings.network = Some(network);
     });
@@ -266,9 +268,10 @@ fn tls_keys_are_replaced_in_time() -> Result<(), Box<dyn std::error::Error>> {
     let (trusted_a, trusted_b) = (a.fingerprint(), b.fingerprint());
     let deadline = Instant::now() + Duration::from_secs(10);
     let listening = thread::spawn(move || {
-        crate::tls::handshake(&accepted, deadline, Side::Listener, &a, &[trusted_b]).ok()
+        crate::tls::handshake(&accepted, deadline, TlsRole::Listener, &a, &[trusted_b]).ok()
     });
-    let dialling = crate::tls::handshake(&dialled, deadline, Side::Dialler, &b, &[trusted_a]).ok();
+    let dialling =
+        crate::tls::handshake(&dialled, deadline, TlsRole::Dialler, &b, &[trusted_a]).ok();
     let (_, mut sink, _) = dialling.ok_or("no connection")?;
     let listened = listening.join().expect("the handshake does not panic");
     let (mut source, _, key) = listened.ok_or("no connection")?;

@@ -4,14 +4,14 @@
 //! adders reach the depth that this implies: `ceil(log2 w)`. Constants are just wires: what folds
 //! away costs nothing.
 
-use super::plan::Plans;
-use super::prefix::{Element, carries, columns};
+use super::plan::BestNetworks;
+use super::prefix::{PrefixElement, carries, columns};
 use crate::record::{Recorder, Wire};
 
 /// `a + b + carry`, wrapping: depth `ceil(log2 w)`.
 pub(super) fn sum(
     r: &mut Recorder,
-    plans: &mut Plans,
+    plans: &mut BestNetworks,
     a: &[Wire],
     b: &[Wire],
     carry: Wire,
@@ -39,12 +39,12 @@ pub(super) fn complement(a: &[Wire]) -> Vec<Wire> {
 
 /// `a + b`, wrapping.
 pub fn add(r: &mut Recorder, a: &[Wire], b: &[Wire]) -> Vec<Wire> {
-    sum(r, &mut Plans::default(), a, b, Wire::ZERO)
+    sum(r, &mut BestNetworks::default(), a, b, Wire::ZERO)
 }
 
 /// `a - b`, wrapping.
 pub fn sub(r: &mut Recorder, a: &[Wire], b: &[Wire]) -> Vec<Wire> {
-    sum(r, &mut Plans::default(), a, &complement(b), Wire::ONE)
+    sum(r, &mut BestNetworks::default(), a, &complement(b), Wire::ONE)
 }
 
 /// `-a`, wrapping: depth `ceil(log2(w - 1))`.
@@ -72,8 +72,8 @@ fn increment(r: &mut Recorder, a: &[Wire], carry: Wire) -> Vec<Wire> {
     let Some(below_top) = a.len().checked_sub(1) else {
         return Vec::new();
     };
-    let elements: Vec<Element> =
-        a[..below_top].iter().map(|&bit| Element::Group(Wire::ZERO, bit)).collect();
-    let carries = carries(r, &mut Plans::default(), &elements, carry);
+    let elements: Vec<PrefixElement> =
+        a[..below_top].iter().map(|&bit| PrefixElement::Group(Wire::ZERO, bit)).collect();
+    let carries = carries(r, &mut BestNetworks::default(), &elements, carry);
     add_carries(r, a, &vec![Wire::ZERO; a.len()], carry, &carries)
 }

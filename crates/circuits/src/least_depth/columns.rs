@@ -10,18 +10,18 @@
 use std::collections::VecDeque;
 
 use super::adder::sum;
-use super::plan::Plans;
+use super::plan::BestNetworks;
 use crate::record::{Recorder, Wire};
 
 /// Wires by weight: column `i` counts `2^i` each.
-pub(super) struct Columns {
+pub(super) struct WeightColumns {
     columns: Vec<Vec<Wire>>,
 }
 
-impl Columns {
+impl WeightColumns {
     /// No wires, for a sum of `width` bits, wrapping.
-    pub(super) fn new(width: usize) -> Columns {
-        Columns { columns: vec![Vec::new(); width] }
+    pub(super) fn new(width: usize) -> WeightColumns {
+        WeightColumns { columns: vec![Vec::new(); width] }
     }
 
     /// One more wire of weight `2^column`, or nothing if that is beyond the sum.
@@ -63,7 +63,7 @@ impl Columns {
     }
 
     /// The sum.
-    pub(super) fn sum(self, r: &mut Recorder, plans: &mut Plans) -> Vec<Wire> {
+    pub(super) fn sum(self, r: &mut Recorder, plans: &mut BestNetworks) -> Vec<Wire> {
         let [x, y] = self.reduce(r);
         let first = y.iter().position(|&wire| wire != Wire::ZERO).unwrap_or(y.len());
         let mut out = x[..first].to_vec();

@@ -1,21 +1,21 @@
 //! Counting bits, and sums over lanes.
 
-use super::columns::Columns;
+use super::columns::WeightColumns;
 use super::order::{all, any};
-use super::plan::Plans;
+use super::plan::BestNetworks;
 use crate::record::{Recorder, Wire};
 
 /// How many wires are 1, in `width` bits, wrapping: depth `floor(log2 w)` for `w` wires, since
 /// bit `k` of the count has degree `2^k`.
 pub fn popcount(r: &mut Recorder, wires: &[Wire], width: usize) -> Vec<Wire> {
-    let mut columns = Columns::new(width);
+    let mut columns = WeightColumns::new(width);
     wires.iter().for_each(|&wire| columns.push(0, wire));
-    columns.sum(r, &mut Plans::default())
+    columns.sum(r, &mut BestNetworks::default())
 }
 
 /// The sum of values, in `width` bits, wrapping; values are extended by their sign if `signed`.
 pub fn sum(r: &mut Recorder, values: &[Vec<Wire>], width: usize, signed: bool) -> Vec<Wire> {
-    let mut columns = Columns::new(width);
+    let mut columns = WeightColumns::new(width);
     let mut corrections = 0u64;
     for value in values {
         let top = value.len() - 1;
@@ -31,11 +31,11 @@ pub fn sum(r: &mut Recorder, values: &[Vec<Wire>], width: usize, signed: bool) -
     if let Some(value) = values.first().filter(|_| corrections > 0) {
         push_negative(&mut columns, corrections, value.len() - 1, width);
     }
-    columns.sum(r, &mut Plans::default())
+    columns.sum(r, &mut BestNetworks::default())
 }
 
 /// Pushes the constant `-(count 2^start)`.
-fn push_negative(columns: &mut Columns, count: u64, start: usize, width: usize) {
+fn push_negative(columns: &mut WeightColumns, count: u64, start: usize, width: usize) {
     // -(c 2^s) = (!c + 1) 2^s, with ones above the bits of c.
     let negative = count.wrapping_neg();
     for column in start..width {

@@ -26,10 +26,10 @@
 //! the dividend, as the meaning of the operation asks for.
 
 use super::adder::{complement, negate_if, sum};
-use super::columns::Columns;
+use super::columns::WeightColumns;
 use super::order::{all, any};
-use super::plan::Plans;
-use super::prefix::{Element, carries, columns};
+use super::plan::BestNetworks;
+use super::prefix::{PrefixElement, carries, columns};
 use crate::record::{Recorder, Wire};
 
 /// Bits of a quotient digit.
@@ -59,7 +59,7 @@ struct Divisor {
     /// `multiples[m - 1]` is `m D`.
     multiples: Vec<Vec<Wire>>,
     divisor: Vec<Wire>,
-    plans: Plans,
+    plans: BestNetworks,
 }
 
 pub(super) fn divrem_by_digits(
@@ -69,7 +69,7 @@ pub(super) fn divrem_by_digits(
     digit_bits: usize,
 ) -> (Vec<Wire>, Vec<Wire>) {
     let width = a.len();
-    let mut plans = Plans::default();
+    let mut plans = BestNetworks::default();
     let multiples = multiples(r, &mut plans, b, digit_bits);
     let mut divisor = Divisor { multiples, divisor: b.to_vec(), plans };
     let mut remainder: Vec<Wire> = Vec::new();
@@ -90,7 +90,12 @@ pub(super) fn divrem_by_digits(
 }
 
 /// All multiples up to `2^digit_bits - 1`, each `digit_bits` wider than the divisor.
-fn multiples(r: &mut Recorder, plans: &mut Plans, b: &[Wire], digit_bits: usize) -> Vec<Vec<Wire>> {
+fn multiples(
+    r: &mut Recorder,
+    plans: &mut BestNetworks,
+    b: &[Wire],
+    digit_bits: usize,
+) -> Vec<Vec<Wire>> {
     let width = b.len() + digit_bits;
     let shifted = |by: usize| -> Vec<Wire> {
         let mut value = vec![Wire::ZERO; by];
@@ -111,7 +116,7 @@ fn multiples(r: &mut Recorder, plans: &mut Plans, b: &[Wire], digit_bits: usize)
             let above = shifted((m + 1).ilog2() as usize);
             sum(r, plans, &above, &complement(&shifted(0)), Wire::ONE)
         } else {
-            let mut columns = Columns::new(width);
+            let mut columns = WeightColumns::new(width);
             (0..digit_bits)
                 .filter(|bit| m >> bit & 1 == 1)
                 .for_each(|bit| columns.push_value(bit, b));
@@ -165,7 +170,7 @@ impl Divisor {
         fresh: usize,
     ) -> (Vec<Wire>, Wire) {
         let mut elements = columns(a, not_b);
-        elements.push(Element::Group(Wire::ZERO, fits));
+        elements.push(PrefixElement::Group(Wire::ZERO, fits));
         let mut all_carries = vec![Wire::ONE];
         let (early, late) = elements.split_at(fresh);
         all_carries.extend(carries(r, &mut self.plans, early, Wire::ONE));

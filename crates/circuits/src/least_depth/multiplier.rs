@@ -5,8 +5,8 @@
 //! complemented, and two constants correct the sum. A square has each product of different bits
 //! twice, and so once in the next column.
 
-use super::columns::Columns;
-use super::plan::Plans;
+use super::columns::WeightColumns;
+use super::plan::BestNetworks;
 use crate::record::{Recorder, Wire};
 
 /// `a * b`, the low `w` bits.
@@ -20,7 +20,7 @@ pub fn mul_full(r: &mut Recorder, a: &[Wire], b: &[Wire], signed: bool) -> Vec<W
 }
 
 fn product(r: &mut Recorder, a: &[Wire], b: &[Wire], width: usize, signed: bool) -> Vec<Wire> {
-    let mut columns = Columns::new(width);
+    let mut columns = WeightColumns::new(width);
     let top = a.len() - 1;
     let is_square = a == b;
     for (i, &a) in a.iter().enumerate() {
@@ -38,5 +38,5 @@ fn product(r: &mut Recorder, a: &[Wire], b: &[Wire], width: usize, signed: bool)
         columns.push(top + 1, Wire::ONE);
         columns.push(2 * top + 1, Wire::ONE);
     }
-    columns.sum(r, &mut Plans::default())
+    columns.sum(r, &mut BestNetworks::default())
 }

@@ -4,7 +4,7 @@
 //! `ceil(log2(w + 1))`, the least for its degree `w + 1`.
 
 use super::adder::complement;
-use super::plan::Plans;
+use super::plan::BestNetworks;
 use super::prefix::{carry_out, columns};
 use crate::record::{Recorder, Wire};
 
@@ -45,7 +45,7 @@ pub fn lt(r: &mut Recorder, a: &[Wire], b: &[Wire], signed: bool) -> Wire {
         (a[top], b[top]) = (!a[top], !b[top]);
     }
     let elements = columns(&a, &b);
-    carry_out(r, &mut Plans::default(), &elements, Wire::ZERO)
+    carry_out(r, &mut BestNetworks::default(), &elements, Wire::ZERO)
 }
 
 /// `a <= b`

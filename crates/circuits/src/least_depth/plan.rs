@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 /// Circuit to build for `n` elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Goal {
+pub(super) enum PrefixGoal {
     /// The carries out of every element, at `depth`.
     Carries,
     /// The groups from the first to every element: generate at `depth`, propagate one earlier.
@@ -28,8 +28,8 @@ pub(super) enum Goal {
 
 /// A goal and what it has to work with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Problem {
-    pub(super) goal: Goal,
+pub(super) struct PrefixProblem {
+    pub(super) goal: PrefixGoal,
     pub(super) n: usize,
     pub(super) depth: u32,
     /// Whether the last of several results is due one level before `depth`.
@@ -40,7 +40,7 @@ pub(super) struct Problem {
 
 /// How to solve a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strategy {
+pub(super) enum PrefixStrategy {
     /// Nothing or one element: directly.
     Direct,
     /// All results one level earlier.
@@ -53,8 +53,8 @@ pub(super) enum Strategy {
 
 /// The best ways found so far.
 #[derive(Default)]
-pub(super) struct Plans {
-    known: HashMap<Problem, Option<(usize, Strategy)>>,
+pub(super) struct BestNetworks {
+    known: HashMap<PrefixProblem, Option<(usize, PrefixStrategy)>>,
 }
 
 /// The least depth of a carry over `n` elements.
@@ -62,20 +62,20 @@ pub(super) fn carry_depth(n: usize) -> u32 {
     (n + 1).next_power_of_two().ilog2()
 }
 
-impl Plans {
+impl BestNetworks {
     /// The way with the fewest ANDs.
     ///
     /// # Panics
     /// If the depth is too small for the problem.
-    pub(super) fn way(&mut self, problem: Problem) -> Strategy {
+    pub(super) fn way(&mut self, problem: PrefixProblem) -> PrefixStrategy {
         self.best(problem).expect("the depth suffices").1
     }
 
-    fn cost(&mut self, problem: Problem) -> Option<usize> {
+    fn cost(&mut self, problem: PrefixProblem) -> Option<usize> {
         self.best(problem).map(|(cost, _)| cost)
     }
 
-    fn best(&mut self, problem: Problem) -> Option<(usize, Strategy)> {
+    fn best(&mut self, problem: PrefixProblem) -> Option<(usize, PrefixStrategy)> {
         if let Some(&known) = self.known.get(&problem) {
             return known;
         }
@@ -84,15 +84,16 @@ impl Plans {
         best
     }
 
-    fn search(&mut self, problem: Problem) -> Option<(usize, Strategy)> {
-        let Problem { goal, n, .. } = problem;
+    fn search(&mut self, problem: PrefixProblem) -> Option<(usize, PrefixStrategy)> {
+        let PrefixProblem { goal, n, .. } = problem;
         if n <= 1 {
             let generates = usize::from(problem.leaves);
-            let cost = if matches!(goal, Goal::Carries | Goal::Carry) { 1 } else { generates };
-            return Some((cost * n, Strategy::Direct));
+            let cost =
+                if matches!(goal, PrefixGoal::Carries | PrefixGoal::Carry) { 1 } else { generates };
+            return Some((cost * n, PrefixStrategy::Direct));
         }
-        let mut best: Option<(usize, Strategy)> = None;
-        let mut offer = |cost: Option<usize>, way: Strategy| {
+        let mut best: Option<(usize, PrefixStrategy)> = None;
+        let mut offer = |cost: Option<usize>, way: PrefixStrategy| {
             if let Some(cost) = cost
                 && best.is_none_or(|(least, _)| cost < least)
             {
@@ -100,54 +101,54 @@ impl Plans {
             }
         };
         if problem.last_early {
-            offer(self.cost(problem.tighter()), Strategy::Tighter);
+            offer(self.cost(problem.tighter()), PrefixStrategy::Tighter);
         }
-        if matches!(goal, Goal::Carries | Goal::Groups) {
-            offer(self.pair_cost(problem), Strategy::Pair);
+        if matches!(goal, PrefixGoal::Carries | PrefixGoal::Groups) {
+            offer(self.pair_cost(problem), PrefixStrategy::Pair);
         }
         if !problem.last_early {
             for low in split_points(n) {
-                offer(self.split_cost(problem, low), Strategy::Split(low));
+                offer(self.split_cost(problem, low), PrefixStrategy::Split(low));
             }
         }
         best
     }
 
-    fn pair_cost(&mut self, problem: Problem) -> Option<usize> {
+    fn pair_cost(&mut self, problem: PrefixProblem) -> Option<usize> {
         let inner = self.cost(problem.paired()?)?;
         let (pairs, odd) = (problem.n / 2, problem.n % 2);
         let joins = pairs * (2 + usize::from(problem.leaves));
         let fills = match problem.goal {
-            Goal::Carries => problem.n - pairs,
+            PrefixGoal::Carries => problem.n - pairs,
             _ => 2 * (pairs - 1 + odd) + odd * usize::from(problem.leaves),
         };
         Some(joins + inner + fills)
     }
 
-    fn split_cost(&mut self, problem: Problem, low: usize) -> Option<usize> {
+    fn split_cost(&mut self, problem: PrefixProblem, low: usize) -> Option<usize> {
         let (lower, upper) = problem.split(low);
         let lower_cost = self.cost(lower)?;
         let upper_cost = self.cost(upper)?;
         // A single leaf on top takes the carry in by its majority: its generate bit is not needed.
         let fused = usize::from(problem.leaves && upper.n == 1);
         let joins = match problem.goal {
-            Goal::Carries => upper.n,
-            Goal::Groups => 2 * upper.n,
-            Goal::Carry => 1,
-            Goal::Group { .. } => 2,
+            PrefixGoal::Carries => upper.n,
+            PrefixGoal::Groups => 2 * upper.n,
+            PrefixGoal::Carry => 1,
+            PrefixGoal::Group { .. } => 2,
         };
         Some(lower_cost + upper_cost + joins - fused)
     }
 }
 
 /// Whether the depth admits any network at all.
-fn is_feasible(problem: Problem) -> bool {
+fn is_feasible(problem: PrefixProblem) -> bool {
     let depth = if problem.last_early { problem.depth.saturating_sub(1) } else { problem.depth };
     let carry = problem.n == 0 || carry_depth(problem.n) <= depth;
     match problem.goal {
-        Goal::Carries | Goal::Carry => carry,
-        Goal::Groups => carry && depth > 0 && problem.n <= 1 << (depth - 1),
-        Goal::Group { propagate_depth } => carry && problem.n <= 1 << propagate_depth,
+        PrefixGoal::Carries | PrefixGoal::Carry => carry,
+        PrefixGoal::Groups => carry && depth > 0 && problem.n <= 1 << (depth - 1),
+        PrefixGoal::Group { propagate_depth } => carry && problem.n <= 1 << propagate_depth,
     }
 }
 
@@ -166,43 +167,44 @@ fn split_points(n: usize) -> Vec<usize> {
     points
 }
 
-impl Problem {
-    pub(super) fn tighter(self) -> Problem {
-        Problem { depth: self.depth - 1, last_early: false, ..self }
+impl PrefixProblem {
+    pub(super) fn tighter(self) -> PrefixProblem {
+        PrefixProblem { depth: self.depth - 1, last_early: false, ..self }
     }
 
     /// The problem on pairs of neighbours, counted from the top, one level down. Where an element
     /// is left at the bottom, a carry goes through it first, and a group stands as it is.
-    pub(super) fn paired(self) -> Option<Problem> {
-        let n = if self.goal == Goal::Groups { self.n.div_ceil(2) } else { self.n / 2 };
+    pub(super) fn paired(self) -> Option<PrefixProblem> {
+        let n = if self.goal == PrefixGoal::Groups { self.n.div_ceil(2) } else { self.n / 2 };
         let depth = self.depth.checked_sub(2)?;
-        Some(Problem { n, depth, last_early: false, leaves: false, ..self })
+        Some(PrefixProblem { n, depth, last_early: false, leaves: false, ..self })
     }
 
     /// The lower and the upper part of a split.
-    pub(super) fn split(self, low: usize) -> (Problem, Problem) {
-        let Problem { goal, n, depth, leaves, .. } = self;
-        let part = |goal, n, depth, last_early| Problem { goal, n, depth, last_early, leaves };
+    pub(super) fn split(self, low: usize) -> (PrefixProblem, PrefixProblem) {
+        let PrefixProblem { goal, n, depth, leaves, .. } = self;
+        let part =
+            |goal, n, depth, last_early| PrefixProblem { goal, n, depth, last_early, leaves };
         match goal {
-            Goal::Carries => {
-                let lower = part(Goal::Carries, low, depth, true);
-                (lower, part(Goal::Groups, n - low, depth, false))
+            PrefixGoal::Carries => {
+                let lower = part(PrefixGoal::Carries, low, depth, true);
+                (lower, part(PrefixGoal::Groups, n - low, depth, false))
             }
             // The upper propagate bits must meet the lower ones two levels before the end.
-            Goal::Groups => {
-                let lower = part(Goal::Groups, low, depth, true);
-                (lower, part(Goal::Groups, n - low, depth.saturating_sub(1), false))
+            PrefixGoal::Groups => {
+                let lower = part(PrefixGoal::Groups, low, depth, true);
+                (lower, part(PrefixGoal::Groups, n - low, depth.saturating_sub(1), false))
             }
-            Goal::Carry => {
+            PrefixGoal::Carry => {
                 let below = depth.saturating_sub(1);
-                let upper = Goal::Group { propagate_depth: below };
-                (part(Goal::Carry, low, below, false), part(upper, n - low, depth, false))
+                let upper = PrefixGoal::Group { propagate_depth: below };
+                (part(PrefixGoal::Carry, low, below, false), part(upper, n - low, depth, false))
             }
-            Goal::Group { propagate_depth } => {
+            PrefixGoal::Group { propagate_depth } => {
                 let below = depth.saturating_sub(1);
                 let early = propagate_depth.saturating_sub(1);
-                let lower = Goal::Group { propagate_depth: early };
-                let upper = Goal::Group { propagate_depth: early.min(below) };
+                let lower = PrefixGoal::Group { propagate_depth: early };
+                let upper = PrefixGoal::Group { propagate_depth: early.min(below) };
                 (part(lower, low, below, false), part(upper, n - low, depth, false))
             }
         }

@@ -2,42 +2,42 @@
 //!
 //! An *element* takes a carry in and gives a carry out: `G ^ (P & carry)`. A column of two bits
 //! is one, with its majority for one AND; neighbours join to one element of generate and
-//! propagate bit. The networks come from [`Plans`].
+//! propagate bit. The networks come from [`BestNetworks`].
 
-use super::plan::{Goal, Plans, Problem, Strategy, carry_depth};
+use super::plan::{BestNetworks, PrefixGoal, PrefixProblem, PrefixStrategy, carry_depth};
 use crate::record::{Recorder, Wire};
 
 /// An element of a prefix sum, which maps a carry in to a carry out.
 #[derive(Clone, Copy)]
-pub(super) enum Element {
+pub(super) enum PrefixElement {
     /// Two bits of the same weight.
     Bits(Wire, Wire),
     /// Generate and propagate bit of a group of columns; never both 1.
     Group(Wire, Wire),
 }
 
-impl Element {
+impl PrefixElement {
     fn generate(self, r: &mut Recorder) -> Wire {
         match self {
-            Element::Bits(a, b) => r.and2(a, b),
-            Element::Group(generate, _) => generate,
+            PrefixElement::Bits(a, b) => r.and2(a, b),
+            PrefixElement::Group(generate, _) => generate,
         }
     }
 
     fn propagate(self, r: &mut Recorder) -> Wire {
         match self {
-            Element::Bits(a, b) => r.xor2(a, b),
-            Element::Group(_, propagate) => propagate,
+            PrefixElement::Bits(a, b) => r.xor2(a, b),
+            PrefixElement::Group(_, propagate) => propagate,
         }
     }
 
     /// The carry out.
     fn carry(self, r: &mut Recorder, carry: Wire) -> Wire {
         match self {
-            Element::Bits(a, b) if carry == Wire::ZERO => r.and2(a, b),
-            Element::Bits(a, b) if carry == Wire::ONE => r.or2(a, b),
-            Element::Bits(a, b) => r.majority(a, b, carry),
-            Element::Group(generate, propagate) => {
+            PrefixElement::Bits(a, b) if carry == Wire::ZERO => r.and2(a, b),
+            PrefixElement::Bits(a, b) if carry == Wire::ONE => r.or2(a, b),
+            PrefixElement::Bits(a, b) => r.majority(a, b, carry),
+            PrefixElement::Group(generate, propagate) => {
                 let passed = r.and2(propagate, carry);
                 r.xor2(generate, passed)
             }
@@ -45,56 +45,56 @@ impl Element {
     }
 
     /// `self` above `lower`, as one element.
-    fn above(self, r: &mut Recorder, lower: Element) -> Element {
+    fn above(self, r: &mut Recorder, lower: PrefixElement) -> PrefixElement {
         let generate = lower.generate(r);
         let generate = self.carry(r, generate);
         let (high, low) = (self.propagate(r), lower.propagate(r));
-        Element::Group(generate, r.and2(high, low))
+        PrefixElement::Group(generate, r.and2(high, low))
     }
 }
 
 /// Columns of two values, lowest first.
-pub(super) fn columns(a: &[Wire], b: &[Wire]) -> Vec<Element> {
-    a.iter().zip(b).map(|(&a, &b)| Element::Bits(a, b)).collect()
+pub(super) fn columns(a: &[Wire], b: &[Wire]) -> Vec<PrefixElement> {
+    a.iter().zip(b).map(|(&a, &b)| PrefixElement::Bits(a, b)).collect()
 }
 
 /// The carries out of every element.
 pub(super) fn carries(
     r: &mut Recorder,
-    plans: &mut Plans,
-    elements: &[Element],
+    plans: &mut BestNetworks,
+    elements: &[PrefixElement],
     carry: Wire,
 ) -> Vec<Wire> {
-    solve_carries(r, plans, elements, carry, problem(Goal::Carries, elements))
+    solve_carries(r, plans, elements, carry, problem(PrefixGoal::Carries, elements))
 }
 
 /// The carry out of the last element.
 pub(super) fn carry_out(
     r: &mut Recorder,
-    plans: &mut Plans,
-    elements: &[Element],
+    plans: &mut BestNetworks,
+    elements: &[PrefixElement],
     carry: Wire,
 ) -> Wire {
-    solve_carry(r, plans, elements, carry, problem(Goal::Carry, elements))
+    solve_carry(r, plans, elements, carry, problem(PrefixGoal::Carry, elements))
 }
 
-fn problem(goal: Goal, elements: &[Element]) -> Problem {
-    let leaves = elements.iter().any(|element| matches!(element, Element::Bits(..)));
+fn problem(goal: PrefixGoal, elements: &[PrefixElement]) -> PrefixProblem {
+    let leaves = elements.iter().any(|element| matches!(element, PrefixElement::Bits(..)));
     let n = elements.len();
-    Problem { goal, n, depth: carry_depth(n), last_early: false, leaves }
+    PrefixProblem { goal, n, depth: carry_depth(n), last_early: false, leaves }
 }
 
 fn solve_carries(
     r: &mut Recorder,
-    plans: &mut Plans,
-    elements: &[Element],
+    plans: &mut BestNetworks,
+    elements: &[PrefixElement],
     carry: Wire,
-    problem: Problem,
+    problem: PrefixProblem,
 ) -> Vec<Wire> {
     match plans.way(problem) {
-        Strategy::Direct => elements.iter().map(|element| element.carry(r, carry)).collect(),
-        Strategy::Tighter => solve_carries(r, plans, elements, carry, problem.tighter()),
-        Strategy::Pair => {
+        PrefixStrategy::Direct => elements.iter().map(|element| element.carry(r, carry)).collect(),
+        PrefixStrategy::Tighter => solve_carries(r, plans, elements, carry, problem.tighter()),
+        PrefixStrategy::Pair => {
             let inner = problem.paired().expect("a way that was chosen can be gone");
             let (first, rest) = elements.split_at(elements.len() % 2);
             let mut out: Vec<Wire> = first.iter().map(|element| element.carry(r, carry)).collect();
@@ -107,7 +107,7 @@ fn solve_carries(
             }
             out
         }
-        Strategy::Split(low) => {
+        PrefixStrategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let mut out = solve_carries(r, plans, &elements[..low], carry, lower);
             let middle = out[low - 1];
@@ -122,14 +122,14 @@ fn solve_carries(
 
 fn solve_groups(
     r: &mut Recorder,
-    plans: &mut Plans,
-    elements: &[Element],
-    problem: Problem,
-) -> Vec<Element> {
+    plans: &mut BestNetworks,
+    elements: &[PrefixElement],
+    problem: PrefixProblem,
+) -> Vec<PrefixElement> {
     match plans.way(problem) {
-        Strategy::Direct => elements.to_vec(),
-        Strategy::Tighter => solve_groups(r, plans, elements, problem.tighter()),
-        Strategy::Pair => {
+        PrefixStrategy::Direct => elements.to_vec(),
+        PrefixStrategy::Tighter => solve_groups(r, plans, elements, problem.tighter()),
+        PrefixStrategy::Pair => {
             let inner = problem.paired().expect("a way that was chosen can be gone");
             let (first, rest) = elements.split_at(elements.len() % 2);
             let mut halves = first.to_vec();
@@ -143,7 +143,7 @@ fn solve_groups(
             }
             out
         }
-        Strategy::Split(low) => {
+        PrefixStrategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let mut out = solve_groups(r, plans, &elements[..low], lower);
             let middle = out[low - 1];
@@ -154,19 +154,19 @@ fn solve_groups(
     }
 }
 
-fn join_neighbours(r: &mut Recorder, elements: &[Element]) -> Vec<Element> {
+fn join_neighbours(r: &mut Recorder, elements: &[PrefixElement]) -> Vec<PrefixElement> {
     elements.chunks_exact(2).map(|pair| pair[1].above(r, pair[0])).collect()
 }
 
 fn solve_carry(
     r: &mut Recorder,
-    plans: &mut Plans,
-    elements: &[Element],
+    plans: &mut BestNetworks,
+    elements: &[PrefixElement],
     carry: Wire,
-    problem: Problem,
+    problem: PrefixProblem,
 ) -> Wire {
     match plans.way(problem) {
-        Strategy::Split(low) => {
+        PrefixStrategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let middle = solve_carry(r, plans, &elements[..low], carry, lower);
             solve_group(r, plans, &elements[low..], upper).carry(r, middle)
@@ -177,12 +177,12 @@ fn solve_carry(
 
 fn solve_group(
     r: &mut Recorder,
-    plans: &mut Plans,
-    elements: &[Element],
-    problem: Problem,
-) -> Element {
+    plans: &mut BestNetworks,
+    elements: &[PrefixElement],
+    problem: PrefixProblem,
+) -> PrefixElement {
     match plans.way(problem) {
-        Strategy::Split(low) => {
+        PrefixStrategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let lower = solve_group(r, plans, &elements[..low], lower);
             solve_group(r, plans, &elements[low..], upper).above(r, lower)

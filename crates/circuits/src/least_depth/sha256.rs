@@ -8,7 +8,7 @@
 //! value is a term of the last four rounds.
 
 use super::adder::sum;
-use super::plan::Plans;
+use super::plan::BestNetworks;
 use crate::record::{Recorder, Wire};
 use crate::sha256::{ROUND_CONSTANTS, ROUNDS, WORD};
 
@@ -19,7 +19,7 @@ pub fn sha256_compress(r: &mut Recorder, state: &[Wire], block: &[Wire]) -> Vec<
     let words =
         |value: &[Wire]| -> Vec<Word> { value.chunks(WORD).map(<[Wire]>::to_vec).collect() };
     let initial = words(state);
-    let mut plans = Plans::default();
+    let mut plans = BestNetworks::default();
     let schedule = schedule(r, &mut plans, words(block));
     let mut working: Vec<Word> = initial.clone();
     // What the results are, with the first chaining value: a and e of the last four rounds.
@@ -50,7 +50,7 @@ pub fn sha256_compress(r: &mut Recorder, state: &[Wire], block: &[Wire]) -> Vec<
 }
 
 /// The 64 words of the message schedule.
-fn schedule(r: &mut Recorder, plans: &mut Plans, mut words: Vec<Word>) -> Vec<Word> {
+fn schedule(r: &mut Recorder, plans: &mut BestNetworks, mut words: Vec<Word>) -> Vec<Word> {
     for t in words.len()..ROUNDS {
         let sigma_1 = xor_rotations(r, &words[t - 2], [17, 19, 10], true);
         let sigma_0 = xor_rotations(r, &words[t - 15], [7, 18, 3], true);
@@ -82,7 +82,7 @@ fn rows(r: &mut Recorder, terms: &[&Word]) -> [Word; 2] {
     words.try_into().unwrap_or_else(|_| unreachable!("two words are left"))
 }
 
-fn add_all(r: &mut Recorder, plans: &mut Plans, terms: &[&Word]) -> Word {
+fn add_all(r: &mut Recorder, plans: &mut BestNetworks, terms: &[&Word]) -> Word {
     let [a, b] = rows(r, terms);
     sum(r, plans, &a, &b, Wire::ZERO)
 }

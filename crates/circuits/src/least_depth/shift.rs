@@ -10,20 +10,20 @@ use crate::record::{Recorder, Wire};
 
 /// Bits that enter at the open end of a shift.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum ShiftDirection {
     Left,
     Right,
 }
 
 /// `a << amount`, zero if the amount is not below the width.
 pub fn shl(r: &mut Recorder, a: &[Wire], amount: &[Wire]) -> Vec<Wire> {
-    shift(r, a, amount, Direction::Left, Wire::ZERO)
+    shift(r, a, amount, ShiftDirection::Left, Wire::ZERO)
 }
 
 /// `a >> amount`; with the sign of a signed value coming in, else zeros.
 pub fn shr(r: &mut Recorder, a: &[Wire], amount: &[Wire], signed: bool) -> Vec<Wire> {
     let fill = if signed { a[a.len() - 1] } else { Wire::ZERO };
-    shift(r, a, amount, Direction::Right, fill)
+    shift(r, a, amount, ShiftDirection::Right, fill)
 }
 
 /// `a` rotated left by `amount` modulo the width.
@@ -62,7 +62,7 @@ fn shift(
     r: &mut Recorder,
     a: &[Wire],
     amount: &[Wire],
-    direction: Direction,
+    direction: ShiftDirection,
     fill: Wire,
 ) -> Vec<Wire> {
     let width = a.len();
@@ -76,8 +76,8 @@ fn shift(
             .map(|i| {
                 let copy = |choice: usize| {
                     let source = match direction {
-                        Direction::Left => i.checked_sub(choice << first),
-                        Direction::Right => Some(i + (choice << first)),
+                        ShiftDirection::Left => i.checked_sub(choice << first),
+                        ShiftDirection::Right => Some(i + (choice << first)),
                     };
                     source.and_then(|source| out.get(source)).copied().unwrap_or(fill)
                 };

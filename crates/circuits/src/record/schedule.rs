@@ -7,12 +7,12 @@
 use super::{And, Gate, Level, Local, Template, Wire};
 
 /// Origin of a wire: a gate, or the complement of its result.
-enum Source {
+enum WireOrigin {
     Gate(Gate),
     Complement(Wire),
 }
 
-struct Scheduler<'a> {
+struct LevelScheduler<'a> {
     gates: &'a [Gate],
     /// Level in which each wire (a gate's result or its complement) is first needed.
     needed: Vec<u32>,
@@ -32,7 +32,7 @@ pub(super) fn schedule(
     outputs: &[Wire],
 ) -> Template {
     let depth = outputs.iter().map(|wire| depths[wire.gate()]).max().unwrap_or(0);
-    let mut scheduler = Scheduler {
+    let mut scheduler = LevelScheduler {
         gates,
         needed: vec![UNNEEDED; 2 * gates.len()],
         readers: vec![0; 2 * gates.len()],
@@ -57,13 +57,13 @@ pub(super) fn schedule(
     Template { input_count, slot_count: scheduler.slot_count, levels, outputs }
 }
 
-impl Scheduler<'_> {
-    fn source(&self, wire: Wire) -> Source {
+impl LevelScheduler<'_> {
+    fn source(&self, wire: Wire) -> WireOrigin {
         // The constant 1 is a constant, not a complement.
         if wire.is_complement() && !wire.is_constant() {
-            Source::Complement(!wire)
+            WireOrigin::Complement(!wire)
         } else {
-            Source::Gate(self.gates[wire.gate()])
+            WireOrigin::Gate(self.gates[wire.gate()])
         }
     }
 
@@ -84,20 +84,20 @@ impl Scheduler<'_> {
                 continue;
             }
             let level = match self.source(wire) {
-                Source::Gate(Gate::Input) => continue,
-                Source::Gate(Gate::Zero) => needed,
-                Source::Gate(Gate::Xor(a, b)) => {
+                WireOrigin::Gate(Gate::Input) => continue,
+                WireOrigin::Gate(Gate::Zero) => needed,
+                WireOrigin::Gate(Gate::Xor(a, b)) => {
                     self.need(a, needed);
                     self.need(b, needed);
                     needed
                 }
-                Source::Gate(Gate::And(a, b)) => {
+                WireOrigin::Gate(Gate::And(a, b)) => {
                     let level = depths[wire.gate()] - 1;
                     self.need(a, level);
                     self.need(b, level);
                     level
                 }
-                Source::Complement(a) => {
+                WireOrigin::Complement(a) => {
                     self.need(a, needed);
                     needed
                 }
@@ -113,22 +113,22 @@ impl Scheduler<'_> {
         let mut results = Vec::new();
         for &wire in wires {
             let local = match self.source(wire) {
-                Source::Gate(Gate::And(a, b)) => {
+                WireOrigin::Gate(Gate::And(a, b)) => {
                     results.push((wire, self.slot(a), self.slot(b)));
                     continue;
                 }
-                Source::Gate(Gate::Input) => unreachable!("inputs are not placed"),
-                Source::Gate(Gate::Zero) => {
+                WireOrigin::Gate(Gate::Input) => unreachable!("inputs are not placed"),
+                WireOrigin::Gate(Gate::Zero) => {
                     let value = wire == Wire::ONE;
                     Local::Constant { out: self.take(wire), value }
                 }
-                Source::Gate(Gate::Xor(a, b)) => {
+                WireOrigin::Gate(Gate::Xor(a, b)) => {
                     let operands = [self.slot(a), self.slot(b)];
                     self.read(a);
                     self.read(b);
                     Local::Xor { out: self.take(wire), a: operands[0], b: operands[1] }
                 }
-                Source::Complement(a) => {
+                WireOrigin::Complement(a) => {
                     let operand = self.slot(a);
                     self.read(a);
                     Local::Not { out: self.take(wire), a: operand }

@@ -132,9 +132,9 @@ impl Big {
 }
 
 /// SplitMix64: a seeded generator for test inputs.
-pub struct Random(pub u64);
+pub struct TestRng(pub u64);
 
-impl Random {
+impl TestRng {
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

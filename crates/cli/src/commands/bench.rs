@@ -10,7 +10,7 @@ mod workload;
 use std::time::Instant;
 
 use phineus_channels::memory_pair;
-use phineus_crypto::measure::{self, Side};
+use phineus_crypto::measure::{self, GarblingRole};
 use phineus_crypto::{Block, Delta, Kernel, Prg};
 use phineus_frontend::Program;
 use phineus_ot::{
@@ -56,8 +56,8 @@ pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Resu
     check_choice(bench)?;
     let mut table = Rows { console, rows: Vec::new() };
     match bench.what {
-        BenchSubject::Garble => gates(Side::Garble, bench, &mut table)?,
-        BenchSubject::Evaluate => gates(Side::Evaluate, bench, &mut table)?,
+        BenchSubject::Garble => gates(GarblingRole::Garble, bench, &mut table)?,
+        BenchSubject::Evaluate => gates(GarblingRole::Evaluate, bench, &mut table)?,
         BenchSubject::Ot => transfers(bench, &mut table)?,
         BenchSubject::Plan => planning(registry, bench, &mut table)?,
         BenchSubject::Kernels => kernels(registry, bench, &mut table)?,
@@ -146,12 +146,12 @@ impl Rows<'_> {
     }
 }
 
-fn gates(side: Side, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+fn gates(side: GarblingRole, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
     let repeat = usize::from(bench.repeat);
     for kernel in Kernel::supported() {
         // The hash of a gate is re-keyed: 4 (evaluating: 2) encryptions and as many key schedules.
         let bytes = measure::generator(kernel, 5).median;
-        let hashes = if side == Side::Garble { 4.0 } else { 2.0 };
+        let hashes = if side == GarblingRole::Garble { 4.0 } else { 2.0 };
         let limit = bytes / 16.0 / hashes / 1e6;
         let beside = format!("{limit:.0} if keys were free");
         for batch in [32, 4096] {

@@ -67,7 +67,7 @@ impl Findings<'_> {
 
 fn examine_machine(doctor: &Doctor, findings: &mut Findings<'_>) -> Result<(), Failure> {
     let kernel = Kernel::selected();
-    let rate = measure::independent_gates(kernel, measure::Side::Garble, 4096, 4096, 5);
+    let rate = measure::independent_gates(kernel, measure::GarblingRole::Garble, 4096, 4096, 5);
     let supported: Vec<&str> = Kernel::supported().map(Kernel::name).collect();
     let rates = format!("{:.0} M AND/s garbled on one core", rate.median / 1e6);
     let has = supported.join(", ");

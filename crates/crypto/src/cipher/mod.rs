@@ -12,7 +12,7 @@ mod x86;
 
 use crate::{Block, Kernel};
 #[cfg(target_arch = "x86_64")]
-use crate::{Variant, x86::ROUND_KEYS};
+use crate::{InstructionSet, x86::ROUND_KEYS};
 
 /// AES-128 with an expanded key, wiped on drop.
 pub(crate) struct Cipher(KeyForm);
@@ -20,7 +20,7 @@ pub(crate) struct Cipher(KeyForm);
 /// The expanded key in the form that its kernel wants.
 enum KeyForm {
     /// For the `aes` crate, which wipes it.
-    Portable(portable::Key),
+    Portable(portable::ExpandedKey),
     /// For the kernels of x86-64, of which `Kernel` says which.
     #[cfg(target_arch = "x86_64")]
     Rounds(Kernel, zeroize::Zeroizing<[Block; ROUND_KEYS]>),
@@ -32,9 +32,9 @@ macro_rules! on_x86 {
     ($kernel:expr, $function:ident($($argument:expr),*)) => {
         match $kernel.variant() {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
-            Variant::Vaes512 => unsafe { x86::vaes512::$function($($argument),*) },
+            InstructionSet::Vaes512 => unsafe { x86::vaes512::$function($($argument),*) },
             // SAFETY: as above.
-            Variant::Vaes256 => unsafe { x86::vaes256::$function($($argument),*) },
+            InstructionSet::Vaes256 => unsafe { x86::vaes256::$function($($argument),*) },
             // SAFETY: as above; `Cipher::new` makes this form only for these three variants.
             _ => unsafe { x86::aesni::$function($($argument),*) },
         }
@@ -44,13 +44,13 @@ macro_rules! on_x86 {
 impl Cipher {
     pub(crate) fn new(kernel: Kernel, key: Block) -> Cipher {
         #[cfg(target_arch = "x86_64")]
-        if kernel.variant() >= Variant::AesNi {
+        if kernel.variant() >= InstructionSet::AesNi {
             // SAFETY: this kernel's variant has AES-NI, as have those above it.
             let rounds = unsafe { x86::expand_key(key) };
             return Cipher(KeyForm::Rounds(kernel, rounds.into()));
         }
         let _ = kernel;
-        Cipher(KeyForm::Portable(portable::Key::new(key)))
+        Cipher(KeyForm::Portable(portable::ExpandedKey::new(key)))
     }
 
     /// Sets `bytes` to the key stream that starts at block `counter`, whose low half must not

@@ -10,11 +10,11 @@ use zerocopy::IntoBytes;
 const BATCH_BLOCKS: usize = 16;
 
 /// An expanded key.
-pub(super) struct Key(Aes128);
+pub(super) struct ExpandedKey(Aes128);
 
-impl Key {
-    pub(super) fn new(key: Block) -> Key {
-        Key(Aes128::new(&key.to_bits().to_le_bytes().into()))
+impl ExpandedKey {
+    pub(super) fn new(key: Block) -> ExpandedKey {
+        ExpandedKey(Aes128::new(&key.to_bits().to_le_bytes().into()))
     }
 
     pub(super) fn xor_keystream(&self, counter: u128, bytes: &mut [u8]) {

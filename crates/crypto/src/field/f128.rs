@@ -138,13 +138,13 @@ fn reduce_product(low: u128, high: u128) -> F128 {
 
 /// A sum of products: 128 bits, 128 bits, and what carried beyond.
 #[derive(Clone, Copy, Default)]
-pub struct Wide {
+pub struct WideSum {
     low: u128,
     high: u128,
     carries: u64,
 }
 
-impl DefaultIsZeroes for Wide {}
+impl DefaultIsZeroes for WideSum {}
 
 impl Field for F128 {
     const BITS: u32 = 128;
@@ -156,7 +156,7 @@ impl Field for F128 {
     const IN_LANES: bool = false;
     const NON_SQUARE: u128 = 5;
 
-    type Wide = Wide;
+    type Wide = WideSum;
     const WIDE_TERMS: usize = usize::MAX;
 
     #[inline]
@@ -201,21 +201,21 @@ impl Field for F128 {
     }
 
     #[inline(always)]
-    fn wide_mul_add(sum: Wide, a: F128, b: F128) -> Wide {
+    fn wide_mul_add(sum: WideSum, a: F128, b: F128) -> WideSum {
         let (low, high) = product(a, b);
         let (low, first) = sum.low.overflowing_add(low);
         // The product's upper half is below 2^128 - 1.
         let (high, second) = sum.high.overflowing_add(high + u128::from(first));
-        Wide { low, high, carries: sum.carries + u64::from(second) }
+        WideSum { low, high, carries: sum.carries + u64::from(second) }
     }
 
     #[inline(always)]
-    fn fold(sum: Wide) -> Wide {
+    fn fold(sum: WideSum) -> WideSum {
         sum
     }
 
     #[inline(always)]
-    fn narrow(sum: Wide) -> F128 {
+    fn narrow(sum: WideSum) -> F128 {
         // 2^256 = 159^2.
         let carried = element(u128::from(sum.carries) * (OFFSET * OFFSET));
         reduce_product(sum.low, sum.high).add(carried)

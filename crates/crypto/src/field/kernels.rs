@@ -2,7 +2,7 @@
 
 use super::Field;
 use super::loops::{self, InLanes, InWords};
-use crate::matrix::{Factors, Parts, Rows, Strip, add_products_of_several};
+use crate::matrix::{Factors, MatrixRows, Strip, StripKernel, add_products_of_several};
 use crate::{Prg, SecretBit, Simd, Width};
 use zerocopy::IntoBytes;
 
@@ -46,16 +46,16 @@ at_every_width! {
     fn mul_add_assign(out: &mut [F], x: &[F], y: &[F]);
     fn sum(x: &[F]) -> F;
     fn dot(x: &[F], y: &[F]) -> F;
-    fn mat_vec_add(out: &mut [F], rows: Rows<'_, F>, vector: &[F]);
+    fn mat_vec_add(out: &mut [F], rows: MatrixRows<'_, F>, vector: &[F]);
     fn mat_mul_blocks(out: &mut [F], rows: usize, factors: Factors<'_, F>);
     fn mat_mul_strip<const ROWS>(out: &mut [F], factors: Factors<'_, F>, strip: Strip);
 }
 
 /// Parts of a product of a matrix with several vectors, each in a function of its own: all in one would
 /// be too long for `scripts/kernel-branches`.
-struct Apart(Simd);
+struct SeparateParts(Simd);
 
-impl<F: Field> Parts<F> for Apart {
+impl<F: Field> StripKernel<F> for SeparateParts {
     const STRIP_ROWS: usize = loops::strip_rows::<F>();
 
     fn add_blocks(&self, out: &mut [F], rows: usize, factors: Factors<'_, F>) {
@@ -73,7 +73,7 @@ pub(super) fn mat_mul_add<F: Field>(
     rows: usize,
     factors: Factors<'_, F>,
 ) {
-    add_products_of_several(out, rows, factors, &Apart(simd));
+    add_products_of_several(out, rows, factors, &SeparateParts(simd));
 }
 
 /// Elements that are drawn and then looked at while they lie in the first-level cache; whole

@@ -4,11 +4,13 @@
 //! compiler makes vectors of them: no branch in a loop, elements next to each other.
 
 use super::Field;
-use crate::matrix::{Factors, Products, Rows, Strip, add_blocks, add_products, add_strip};
+use crate::matrix::{
+    Factors, MatrixRows, Strip, SumOfProducts, add_blocks, add_products, add_strip,
+};
 use std::marker::PhantomData;
 
 /// How products are made.
-pub(super) trait Form {
+pub(super) trait Multiplication {
     fn mul<F: Field>(a: F, b: F) -> F;
     fn wide_mul_add<F: Field>(sum: F::Wide, a: F, b: F) -> F::Wide;
 }
@@ -19,7 +21,7 @@ pub(super) struct InWords;
 /// In the lanes of vectors.
 pub(super) struct InLanes;
 
-impl Form for InWords {
+impl Multiplication for InWords {
     #[inline(always)]
     fn mul<F: Field>(a: F, b: F) -> F {
         a.mul(b)
@@ -31,7 +33,7 @@ impl Form for InWords {
     }
 }
 
-impl Form for InLanes {
+impl Multiplication for InLanes {
     #[inline(always)]
     fn mul<F: Field>(a: F, b: F) -> F {
         a.mul_in_lane(b)
@@ -45,7 +47,7 @@ impl Form for InLanes {
 
 /// Drops superfluous bits; whether all elements are then reduced.
 #[inline(always)]
-pub(super) fn truncate<F: Field, M: Form>(x: &mut [F]) -> bool {
+pub(super) fn truncate<F: Field, M: Multiplication>(x: &mut [F]) -> bool {
     crate::public([x.len()]);
     let mut reduced = true;
     for x in x {
@@ -56,13 +58,13 @@ pub(super) fn truncate<F: Field, M: Form>(x: &mut [F]) -> bool {
 }
 
 #[inline(always)]
-pub(super) fn are_reduced<F: Field, M: Form>(x: &[F]) -> bool {
+pub(super) fn are_reduced<F: Field, M: Multiplication>(x: &[F]) -> bool {
     crate::public([x.len()]);
     x.iter().fold(true, |reduced, x| reduced & x.is_reduced())
 }
 
 #[inline(always)]
-pub(super) fn add_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
+pub(super) fn add_assign<F: Field, M: Multiplication>(out: &mut [F], x: &[F]) {
     crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), x.len(), "slices of one length");
     for (out, x) in out.iter_mut().zip(x) {
@@ -71,7 +73,7 @@ pub(super) fn add_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
 }
 
 #[inline(always)]
-pub(super) fn sub_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
+pub(super) fn sub_assign<F: Field, M: Multiplication>(out: &mut [F], x: &[F]) {
     crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), x.len(), "slices of one length");
     for (out, x) in out.iter_mut().zip(x) {
@@ -80,7 +82,7 @@ pub(super) fn sub_assign<F: Field, M: Form>(out: &mut [F], x: &[F]) {
 }
 
 #[inline(always)]
-pub(super) fn scale_add<F: Field, M: Form>(out: &mut [F], k: F, x: &[F]) {
+pub(super) fn scale_add<F: Field, M: Multiplication>(out: &mut [F], k: F, x: &[F]) {
     crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), x.len(), "slices of one length");
     for (out, x) in out.iter_mut().zip(x) {
@@ -92,7 +94,7 @@ pub(super) fn scale_add<F: Field, M: Form>(out: &mut [F], k: F, x: &[F]) {
 const PAIRS: usize = 64;
 
 #[inline(always)]
-pub(super) fn scale_add_pairs<F: Field, M: Form>(out: &mut [F], k: [F; 2], x: &[F]) {
+pub(super) fn scale_add_pairs<F: Field, M: Multiplication>(out: &mut [F], k: [F; 2], x: &[F]) {
     crate::public([out.len(), x.len()]);
     assert_eq!(out.len(), 2 * x.len(), "a pair for each element");
     let mut doubled = [F::ZERO; 2 * PAIRS];
@@ -109,7 +111,7 @@ pub(super) fn scale_add_pairs<F: Field, M: Form>(out: &mut [F], k: [F; 2], x: &[
 }
 
 #[inline(always)]
-pub(super) fn scale_assign<F: Field, M: Form>(out: &mut [F], k: F) {
+pub(super) fn scale_assign<F: Field, M: Multiplication>(out: &mut [F], k: F) {
     crate::public([out.len()]);
     for out in out {
         *out = M::mul(*out, k);
@@ -117,7 +119,7 @@ pub(super) fn scale_assign<F: Field, M: Form>(out: &mut [F], k: F) {
 }
 
 #[inline(always)]
-pub(super) fn mul_slices<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
+pub(super) fn mul_slices<F: Field, M: Multiplication>(out: &mut [F], x: &[F], y: &[F]) {
     crate::public([out.len(), x.len(), y.len()]);
     assert!(out.len() == x.len() && out.len() == y.len(), "slices of one length");
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
@@ -126,7 +128,7 @@ pub(super) fn mul_slices<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
 }
 
 #[inline(always)]
-pub(super) fn mul_add_assign<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F]) {
+pub(super) fn mul_add_assign<F: Field, M: Multiplication>(out: &mut [F], x: &[F], y: &[F]) {
     crate::public([out.len(), x.len(), y.len()]);
     assert!(out.len() == x.len() && out.len() == y.len(), "slices of one length");
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
@@ -138,7 +140,7 @@ pub(super) fn mul_add_assign<F: Field, M: Form>(out: &mut [F], x: &[F], y: &[F])
 const SUMS: usize = 32;
 
 #[inline(always)]
-pub(super) fn sum<F: Field, M: Form>(x: &[F]) -> F {
+pub(super) fn sum<F: Field, M: Multiplication>(x: &[F]) -> F {
     crate::public([x.len()]);
     let mut sums = [F::ZERO; SUMS];
     let (groups, rest) = x.as_chunks::<SUMS>();
@@ -151,7 +153,7 @@ pub(super) fn sum<F: Field, M: Form>(x: &[F]) -> F {
 }
 
 #[inline(always)]
-pub(super) fn dot<F: Field, M: Form>(x: &[F], y: &[F]) -> F {
+pub(super) fn dot<F: Field, M: Multiplication>(x: &[F], y: &[F]) -> F {
     crate::public([x.len(), y.len()]);
     assert_eq!(x.len(), y.len(), "slices of one length");
     let mut total = F::ZERO;
@@ -181,7 +183,7 @@ pub(super) const fn strip_rows<F: Field>() -> usize {
     if size_of::<F>() == size_of::<F::Wide>() { 16 } else { 8 }
 }
 
-impl<F: Field, M: Form> Products for InField<F, M> {
+impl<F: Field, M: Multiplication> SumOfProducts for InField<F, M> {
     type Element = F;
     type Sum = F::Wide;
     const TERMS: usize = F::WIDE_TERMS;
@@ -204,12 +206,16 @@ impl<F: Field, M: Form> Products for InField<F, M> {
 }
 
 #[inline(always)]
-pub(super) fn mat_vec_add<F: Field, M: Form>(out: &mut [F], rows: Rows<'_, F>, vector: &[F]) {
+pub(super) fn mat_vec_add<F: Field, M: Multiplication>(
+    out: &mut [F],
+    rows: MatrixRows<'_, F>,
+    vector: &[F],
+) {
     add_products::<InField<F, M>>(out, rows, vector);
 }
 
 #[inline(always)]
-pub(super) fn mat_mul_blocks<F: Field, M: Form>(
+pub(super) fn mat_mul_blocks<F: Field, M: Multiplication>(
     out: &mut [F],
     rows: usize,
     factors: Factors<'_, F>,
@@ -218,7 +224,7 @@ pub(super) fn mat_mul_blocks<F: Field, M: Form>(
 }
 
 #[inline(always)]
-pub(super) fn mat_mul_strip<F: Field, M: Form, const ROWS: usize>(
+pub(super) fn mat_mul_strip<F: Field, M: Multiplication, const ROWS: usize>(
     out: &mut [F],
     factors: Factors<'_, F>,
     strip: Strip,

@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 /// A loop over elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loop {
+pub enum MeasuredLoop {
     /// [`Field::add_assign`].
     Add,
     /// [`Field::scale_add`].
@@ -25,14 +25,20 @@ pub enum Loop {
     Read,
 }
 
-impl Loop {
+impl MeasuredLoop {
     /// All of them.
-    pub const ALL: [Loop; 6] =
-        [Loop::Add, Loop::ScaleAdd, Loop::Mul, Loop::Dot, Loop::Random, Loop::Read];
+    pub const ALL: [MeasuredLoop; 6] = [
+        MeasuredLoop::Add,
+        MeasuredLoop::ScaleAdd,
+        MeasuredLoop::Mul,
+        MeasuredLoop::Dot,
+        MeasuredLoop::Random,
+        MeasuredLoop::Read,
+    ];
 }
 
 /// Elements per second in slices of 1024.
-pub fn elements<F: Field>(simd: Simd, what: Loop, repetitions: usize) -> Rate {
+pub fn elements<F: Field>(simd: Simd, what: MeasuredLoop, repetitions: usize) -> Rate {
     const LEN: usize = 1024;
     const TIMES: usize = 256;
     let mut prg = Prg::from_seed(Block::from_bits(4));
@@ -41,12 +47,12 @@ pub fn elements<F: Field>(simd: Simd, what: Loop, repetitions: usize) -> Rate {
     rate(LEN * TIMES, repetitions, || {
         for _ in 0..TIMES {
             match what {
-                Loop::Add => kernels::add_assign(simd, &mut out, &x),
-                Loop::ScaleAdd => kernels::scale_add(simd, &mut out, y[0], &x),
-                Loop::Mul => kernels::mul_slices(simd, &mut out, &x, &y),
-                Loop::Dot => out[0] = kernels::dot(simd, &x, &y),
-                Loop::Random => kernels::fill_random(simd, &mut prg, &mut out),
-                Loop::Read => assert!(kernels::are_reduced(simd, black_box(&x))),
+                MeasuredLoop::Add => kernels::add_assign(simd, &mut out, &x),
+                MeasuredLoop::ScaleAdd => kernels::scale_add(simd, &mut out, y[0], &x),
+                MeasuredLoop::Mul => kernels::mul_slices(simd, &mut out, &x, &y),
+                MeasuredLoop::Dot => out[0] = kernels::dot(simd, &x, &y),
+                MeasuredLoop::Random => kernels::fill_random(simd, &mut prg, &mut out),
+                MeasuredLoop::Read => assert!(kernels::are_reduced(simd, black_box(&x))),
             }
             black_box(&mut out);
         }
@@ -156,7 +162,7 @@ mod tests {
         let simds: Vec<Simd> = Simd::supported().collect();
         let names: Vec<&str> = simds.iter().map(|simd| simd.name()).collect();
         println!("{}: million elements per second: {}", F::NAME, names.join(", "));
-        for what in Loop::ALL {
+        for what in MeasuredLoop::ALL {
             let rates = simds.iter().map(|&simd| elements::<F>(simd, what, 20).best / 1e6);
             println!("  {what:?}: {:.0?}", rates.collect::<Vec<f64>>());
         }

@@ -27,9 +27,9 @@ mod tests;
 pub use f32::F32;
 pub use f61::F61;
 pub use f128::F128;
-pub use products::{MatrixProducts, OnCpu, Product, Term};
+pub use products::{MatrixProduct, MatrixProducts, OnCpu, ProductTerm};
 
-use crate::matrix::{Factors, Rows, on_threads};
+use crate::matrix::{Factors, MatrixRows, on_threads};
 use crate::{Prg, SecretBit, Simd};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 use zeroize::{DefaultIsZeroes, Zeroize};
@@ -245,7 +245,7 @@ pub trait Field:
         matrix: &[Self],
         vector: &[Self],
     ) {
-        let rows = Rows::all(matrix, out.len(), vector.len());
+        let rows = MatrixRows::all(matrix, out.len(), vector.len());
         on_threads(threads, out, rows, |out, rows| kernels::mat_vec_add(simd, out, rows, vector));
     }
 

@@ -8,9 +8,9 @@
 
 use super::Field;
 
-/// A matrix times `count` tuples of `width` vectors: a summand of a [`Product`].
+/// A matrix times `count` tuples of `width` vectors: a summand of a [`MatrixProduct`].
 #[derive(Clone, Copy)]
-pub struct Term<'a, E> {
+pub struct ProductTerm<'a, E> {
     /// Column by column.
     pub matrix: &'a [E],
     /// Tuple after tuple: an entry for each column of the matrix, of all vectors of the tuple next
@@ -22,7 +22,7 @@ pub struct Term<'a, E> {
     pub count: usize,
 }
 
-impl<'a, E> Term<'a, E> {
+impl<'a, E> ProductTerm<'a, E> {
     /// How many vectors, of all tuples.
     pub fn all(&self) -> usize {
         self.width * self.count
@@ -30,9 +30,9 @@ impl<'a, E> Term<'a, E> {
 
     /// One of the tuples only.
     #[must_use]
-    pub fn tuple(&self, index: usize) -> Term<'a, E> {
+    pub fn tuple(&self, index: usize) -> ProductTerm<'a, E> {
         let len = self.columns() * self.width;
-        Term { vectors: &self.vectors[index * len..][..len], count: 1, ..*self }
+        ProductTerm { vectors: &self.vectors[index * len..][..len], count: 1, ..*self }
     }
 
     /// Columns of the matrix.
@@ -50,10 +50,10 @@ impl<'a, E> Term<'a, E> {
     /// # Panics
     /// If there are more, or fewer columns.
     #[must_use]
-    pub fn part(&self, out_len: usize, columns: std::ops::Range<usize>) -> Term<'a, E> {
+    pub fn part(&self, out_len: usize, columns: std::ops::Range<usize>) -> ProductTerm<'a, E> {
         assert_eq!(self.count, 1, "columns of one tuple lie together");
         let rows = self.rows(out_len);
-        Term {
+        ProductTerm {
             matrix: &self.matrix[columns.start * rows..columns.end * rows],
             vectors: &self.vectors[columns.start * self.width..columns.end * self.width],
             ..*self
@@ -71,19 +71,19 @@ impl<'a, E> Term<'a, E> {
 
 /// Results and what is to be added to them: tuple after tuple, row by row, of all vectors of a
 /// tuple next to each other.
-pub struct Product<'a, E, const TERMS: usize> {
+pub struct MatrixProduct<'a, E, const TERMS: usize> {
     /// One tuple after the other, and of each one row after the other.
     pub out: &'a mut [E],
     /// Their rows times their widths are the results' length.
-    pub terms: [Term<'a, E>; TERMS],
+    pub terms: [ProductTerm<'a, E>; TERMS],
 }
 
-impl<E, const TERMS: usize> Product<'_, E, TERMS> {
+impl<E, const TERMS: usize> MatrixProduct<'_, E, TERMS> {
     /// # Panics
     /// If the sizes do not fit together, or the terms' matrices differ in columns or tuples.
     pub fn check(&self) {
         self.terms.iter().for_each(|term| term.check(self.out.len()));
-        let sizes = |term: &Term<'_, E>| (term.columns(), term.count);
+        let sizes = |term: &ProductTerm<'_, E>| (term.columns(), term.count);
         let alike = self.terms.iter().all(|term| sizes(term) == sizes(&self.terms[0]));
         assert!(alike, "as many columns and tuples in each term");
     }
@@ -96,7 +96,7 @@ impl<E, const TERMS: usize> Product<'_, E, TERMS> {
 
 /// Who computes the products of matrices that a party makes alone.
 pub trait MatrixProducts<F: Field>: Send {
-    /// Returns whether the device takes a batch of this amount of work ([`Product::work`]);
+    /// Returns whether the device takes a batch of this amount of work ([`MatrixProduct::work`]);
     /// otherwise the caller computes it.
     fn takes(&self, work: usize) -> bool;
 
@@ -104,7 +104,7 @@ pub trait MatrixProducts<F: Field>: Send {
     ///
     /// # Panics
     /// If the sizes do not fit together.
-    fn add(&mut self, products: &mut [Product<'_, F, 2>]);
+    fn add(&mut self, products: &mut [MatrixProduct<'_, F, 2>]);
 }
 
 /// Below so many columns they are added one by one.
@@ -119,7 +119,7 @@ impl OnCpu {
     ///
     /// # Panics
     /// If the sizes do not fit together.
-    pub fn add_term<F: Field>(self, out: &mut [F], term: &Term<'_, F>) {
+    pub fn add_term<F: Field>(self, out: &mut [F], term: &ProductTerm<'_, F>) {
         term.check(out.len());
         let (rows, columns) = (term.rows(out.len()), term.columns());
         if term.count == 1 && term.width <= 2 && columns < COLUMNS_TOGETHER && rows > 0 {
@@ -143,7 +143,7 @@ impl<F: Field> MatrixProducts<F> for OnCpu {
         true
     }
 
-    fn add(&mut self, products: &mut [Product<'_, F, 2>]) {
+    fn add(&mut self, products: &mut [MatrixProduct<'_, F, 2>]) {
         for product in products {
             for term in &product.terms {
                 OnCpu.add_term(product.out, term);

@@ -273,11 +273,11 @@ fn products_are_sums_of_products<F: Field>() {
             let start = samples::<F>(rows * all, seed + 2);
             let mut out = start.clone();
             let terms = [
-                Term { matrix: &shared, vectors: &factors, width: 1, count },
-                Term { matrix: &matrix, vectors: &vectors, width, count },
+                ProductTerm { matrix: &shared, vectors: &factors, width: 1, count },
+                ProductTerm { matrix: &matrix, vectors: &vectors, width, count },
             ];
             assert!(MatrixProducts::<F>::takes(&OnCpu, 0));
-            OnCpu.add(&mut [Product { out: &mut out, terms }]);
+            OnCpu.add(&mut [MatrixProduct { out: &mut out, terms }]);
             for (at, out) in out.iter().enumerate() {
                 let (tuple, place) = (at / (rows * width), at % (rows * width));
                 let (row, k) = (place / width, place % width);

@@ -31,7 +31,7 @@ mod vaes256;
 mod vaes512;
 
 #[cfg(target_arch = "x86_64")]
-use crate::Variant;
+use crate::InstructionSet;
 use crate::{Block, Kernel, Prg};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -212,17 +212,17 @@ impl HalfGates {
         match (self.kernel.variant(), lanes) {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
             #[cfg(target_arch = "x86_64")]
-            (Variant::Vaes512, 1..=vaes512::CHAIN_LANES_MAX) => unsafe {
+            (InstructionSet::Vaes512, 1..=vaes512::CHAIN_LANES_MAX) => unsafe {
                 vaes512::garble_chain(start, delta, first_index, a, x, lanes, rows);
             },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            (Variant::Vaes256, 1..=vaes256::CHAIN_LANES_MAX) => unsafe {
+            (InstructionSet::Vaes256, 1..=vaes256::CHAIN_LANES_MAX) => unsafe {
                 vaes256::garble_chain(start, delta, first_index, a, x, lanes, rows);
             },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            (Variant::AesNi, 1..=aesni::CHAIN_LANES_MAX) => unsafe {
+            (InstructionSet::AesNi, 1..=aesni::CHAIN_LANES_MAX) => unsafe {
                 aesni::garble_chain(start, delta, first_index, a, x, lanes, rows);
             },
             _ => {
@@ -257,17 +257,17 @@ impl HalfGates {
         match (self.kernel.variant(), lanes) {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
             #[cfg(target_arch = "x86_64")]
-            (Variant::Vaes512, 1..=vaes512::CHAIN_LANES_MAX) => unsafe {
+            (InstructionSet::Vaes512, 1..=vaes512::CHAIN_LANES_MAX) => unsafe {
                 vaes512::evaluate_chain(start, first_index, a, x, lanes, rows);
             },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            (Variant::Vaes256, 1..=vaes256::CHAIN_LANES_MAX) => unsafe {
+            (InstructionSet::Vaes256, 1..=vaes256::CHAIN_LANES_MAX) => unsafe {
                 vaes256::evaluate_chain(start, first_index, a, x, lanes, rows);
             },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            (Variant::AesNi, 1..=aesni::CHAIN_LANES_MAX) => unsafe {
+            (InstructionSet::AesNi, 1..=aesni::CHAIN_LANES_MAX) => unsafe {
                 aesni::evaluate_chain(start, first_index, a, x, lanes, rows);
             },
             _ => {
@@ -297,17 +297,17 @@ impl HalfGates {
         match self.kernel.variant() {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes512 => unsafe {
+            InstructionSet::Vaes512 => unsafe {
                 vaes512::garble(start, delta, first, a, b, out, rows);
             },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes256 => unsafe {
+            InstructionSet::Vaes256 => unsafe {
                 vaes256::garble(start, delta, first, a, b, out, rows);
             },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::AesNi => unsafe {
+            InstructionSet::AesNi => unsafe {
                 aesni::garble(start, delta, first, a, b, out, rows);
             },
             _ => portable::garble(start, delta, first, a, b, out, rows),
@@ -328,13 +328,13 @@ impl HalfGates {
         match self.kernel.variant() {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes512 => unsafe { vaes512::evaluate(start, first, a, b, out, rows) },
+            InstructionSet::Vaes512 => unsafe { vaes512::evaluate(start, first, a, b, out, rows) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes256 => unsafe { vaes256::evaluate(start, first, a, b, out, rows) },
+            InstructionSet::Vaes256 => unsafe { vaes256::evaluate(start, first, a, b, out, rows) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::AesNi => unsafe { aesni::evaluate(start, first, a, b, out, rows) },
+            InstructionSet::AesNi => unsafe { aesni::evaluate(start, first, a, b, out, rows) },
             _ => portable::evaluate(start, first, a, b, out, rows),
         }
     }
@@ -346,13 +346,13 @@ pub(crate) fn hashes_alone(kernel: Kernel, start: Block, garbling: bool, gates: 
     match kernel.variant() {
         // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
         #[cfg(target_arch = "x86_64")]
-        Variant::Vaes512 => unsafe { vaes512::hashes_alone(start, garbling, gates) },
+        InstructionSet::Vaes512 => unsafe { vaes512::hashes_alone(start, garbling, gates) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Variant::Vaes256 => unsafe { vaes256::hashes_alone(start, garbling, gates) },
+        InstructionSet::Vaes256 => unsafe { vaes256::hashes_alone(start, garbling, gates) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Variant::AesNi => unsafe { aesni::hashes_alone(start, garbling, gates) },
+        InstructionSet::AesNi => unsafe { aesni::hashes_alone(start, garbling, gates) },
         _ => portable::hashes_alone(start, garbling, gates),
     }
 }

@@ -14,7 +14,7 @@ mod tests;
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
-use crate::Variant;
+use crate::InstructionSet;
 use crate::{Block, Delta, Kernel};
 
 /// The linear part of gates, on given instructions.
@@ -27,13 +27,13 @@ macro_rules! on {
         match $kernel.variant() {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes512 => unsafe { x86::vaes512::$function($($argument),*) },
+            InstructionSet::Vaes512 => unsafe { x86::vaes512::$function($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes256 => unsafe { x86::vaes256::$function($($argument),*) },
+            InstructionSet::Vaes256 => unsafe { x86::vaes256::$function($($argument),*) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::AesNi => unsafe { x86::aesni::$function($($argument),*) },
+            InstructionSet::AesNi => unsafe { x86::aesni::$function($($argument),*) },
             _ => portable::$function($($argument),*),
         }
     };

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 use zeroize::Zeroize;
 
-use super::{Products, Rows, add_products};
+use super::{MatrixRows, SumOfProducts, add_products};
 
 /// A matrix of at most so many elements is in the first-level cache as it is.
 const SMALL: usize = 4096;
@@ -41,7 +41,7 @@ pub(crate) struct Strip {
 }
 
 /// Multiplies the parts of a matrix.
-pub(crate) trait Parts<E> {
+pub(crate) trait StripKernel<E> {
     /// The longest strip: 16 or 8 rows.
     const STRIP_ROWS: usize;
 
@@ -54,7 +54,7 @@ pub(crate) trait Parts<E> {
 /// Parts that are compiled into the function that multiplies.
 pub(crate) struct Inlined<P>(pub(crate) PhantomData<P>);
 
-impl<P: Products> Parts<P::Element> for Inlined<P> {
+impl<P: SumOfProducts> StripKernel<P::Element> for Inlined<P> {
     const STRIP_ROWS: usize = P::STRIP_ROWS;
 
     #[inline(always)]
@@ -78,7 +78,7 @@ impl<P: Products> Parts<P::Element> for Inlined<P> {
 /// # Panics
 /// If the sizes do not fit together.
 #[inline(always)]
-pub(crate) fn add_products_of_several<E: Copy, T: Parts<E>>(
+pub(crate) fn add_products_of_several<E: Copy, T: StripKernel<E>>(
     out: &mut [E],
     rows: usize,
     factors: Factors<'_, E>,
@@ -112,7 +112,7 @@ pub(crate) fn add_products_of_several<E: Copy, T: Parts<E>>(
 
 /// Block after block of a large matrix, vector after vector.
 #[inline(always)]
-pub(crate) fn add_blocks<P: Products>(
+pub(crate) fn add_blocks<P: SumOfProducts>(
     out: &mut [P::Element],
     rows: usize,
     Factors { matrix, vectors, columns, width }: Factors<'_, P::Element>,
@@ -125,7 +125,7 @@ pub(crate) fn add_blocks<P: Products>(
         let of_block = &matrix[first * rows..][..vector.len() * rows];
         for row in (0..rows).step_by(BLOCK_ROWS) {
             let results = &mut results[..BLOCK_ROWS.min(rows - row)];
-            let block = Rows::all(of_block, rows, vector.len()).from(row);
+            let block = MatrixRows::all(of_block, rows, vector.len()).from(row);
             let tuples = vectors.chunks_exact(columns * width);
             for (tuple, out) in tuples.zip(out.chunks_exact_mut(rows * width)) {
                 let out = &mut out[row * width..][..results.len() * width];
@@ -151,7 +151,7 @@ pub(crate) fn add_blocks<P: Products>(
 
 /// A strip times all vectors: four at a time, which are two tuples of two.
 #[inline(always)]
-pub(crate) fn add_strip<P: Products, const ROWS: usize>(
+pub(crate) fn add_strip<P: SumOfProducts, const ROWS: usize>(
     out: &mut [P::Element],
     factors: Factors<'_, P::Element>,
     strip: Strip,
@@ -177,7 +177,7 @@ pub(crate) fn add_strip<P: Products, const ROWS: usize>(
 
 /// One strip times the vectors from number `vector` on.
 #[inline(always)]
-fn add_some<P: Products, const ROWS: usize, const VECTORS: usize>(
+fn add_some<P: SumOfProducts, const ROWS: usize, const VECTORS: usize>(
     out: &mut [P::Element],
     Factors { matrix, vectors, columns, width }: Factors<'_, P::Element>,
     strip: Strip,
@@ -213,7 +213,7 @@ fn add_some<P: Products, const ROWS: usize, const VECTORS: usize>(
 
 /// Adds sums to results `width` apart.
 #[inline(always)]
-fn finish<P: Products, const ROWS: usize, const VECTORS: usize>(
+fn finish<P: SumOfProducts, const ROWS: usize, const VECTORS: usize>(
     out: &mut [P::Element],
     width: usize,
     (starts, sums): ([usize; VECTORS], [[P::Sum; ROWS]; VECTORS]),

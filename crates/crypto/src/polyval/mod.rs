@@ -15,7 +15,7 @@ mod tests;
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
-use crate::Variant;
+use crate::InstructionSet;
 use crate::{Block, Kernel};
 use ::polyval::universal_hash::UniversalHash;
 use zerocopy::IntoBytes;
@@ -42,7 +42,7 @@ impl Polyval {
     /// The hash under `key`, on a given kernel.
     pub fn new(kernel: Kernel, key: Block) -> Polyval {
         #[cfg(target_arch = "x86_64")]
-        if kernel.variant() >= Variant::AesNi {
+        if kernel.variant() >= InstructionSet::AesNi {
             // SAFETY: this kernel's variant has PCLMULQDQ, as have those above it.
             let powers = unsafe { x86::powers(key) };
             return Polyval(PowersForm::Powers(kernel, Box::new(powers.into())));
@@ -99,9 +99,9 @@ fn hash_in_steps(
 fn absorb(kernel: Kernel, powers: &[Block; STEP_BLOCKS], sum: Block, steps: &[u8]) -> Block {
     match kernel.variant() {
         // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
-        Variant::Vaes512 => unsafe { x86::vaes512::absorb(powers, sum, steps) },
+        InstructionSet::Vaes512 => unsafe { x86::vaes512::absorb(powers, sum, steps) },
         // SAFETY: as above.
-        Variant::Vaes256 => unsafe { x86::vaes256::absorb(powers, sum, steps) },
+        InstructionSet::Vaes256 => unsafe { x86::vaes256::absorb(powers, sum, steps) },
         // SAFETY: as above; `Polyval::new` makes powers only for these three variants.
         _ => unsafe { x86::aesni::absorb(powers, sum, steps) },
     }

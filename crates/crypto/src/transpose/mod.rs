@@ -12,7 +12,7 @@ mod portable;
 mod tests;
 
 #[cfg(target_arch = "x86_64")]
-use crate::Variant;
+use crate::InstructionSet;
 use crate::{Block, Kernel};
 
 /// Rows of the matrix: the bits of a [`Block`]. Also the columns that are done at a time.
@@ -50,13 +50,17 @@ pub fn transpose_with(kernel: Kernel, rows: &[u8], row_bytes: usize, out: &mut [
         match kernel.variant() {
             // SAFETY: a `Kernel` exists only for a variant whose features this CPU has.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes512 => unsafe { gfni::transpose_tile(rows, row_bytes, out) },
+            InstructionSet::Vaes512 => unsafe { gfni::transpose_tile(rows, row_bytes, out) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::Vaes256 => unsafe { movemask::avx2::transpose_tile(rows, row_bytes, out) },
+            InstructionSet::Vaes256 => unsafe {
+                movemask::avx2::transpose_tile(rows, row_bytes, out)
+            },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Variant::AesNi => unsafe { movemask::sse2::transpose_tile(rows, row_bytes, out) },
+            InstructionSet::AesNi => unsafe {
+                movemask::sse2::transpose_tile(rows, row_bytes, out)
+            },
             _ => portable::transpose_tile(rows, row_bytes, out),
         }
     }

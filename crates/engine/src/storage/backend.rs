@@ -8,19 +8,19 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use super::faults::Faults;
+use super::faults::FaultInjector;
 use super::frames::FrameMemory;
 use super::mapping::Mapping;
 use super::swap_file::SwapFile;
 use super::threads::ThreadBackend;
 #[cfg(target_os = "linux")]
 use super::uring::UringBackend;
-use super::{Direction, StorageBackend, StorageError};
+use super::{StorageBackend, StorageError, TransferDirection};
 
 /// One page to move.
 #[derive(Clone, Copy)]
 pub(super) struct Transfer {
-    pub(super) direction: Direction,
+    pub(super) direction: TransferDirection,
     pub(super) frame: u32,
     pub(super) slot: u32,
 }
@@ -33,21 +33,21 @@ pub(super) struct Completion {
 
 /// Files and memory that transfers work on. Shared by the storage, its back end and the back end's
 /// threads.
-pub(super) struct Device {
+pub(super) struct SwapDevice {
     pub(super) swap_file: SwapFile,
-    pub(super) faults: Faults,
+    pub(super) faults: FaultInjector,
     mapping: Arc<Mapping>,
     frame_count: u32,
     page_bytes: u32,
     slot_count: u32,
 }
 
-impl Device {
+impl SwapDevice {
     /// Joins the frames and a swap file of `slot_count` pages.
-    pub(super) fn new(frames: &FrameMemory, swap_file: SwapFile, slot_count: u32) -> Device {
-        Device {
+    pub(super) fn new(frames: &FrameMemory, swap_file: SwapFile, slot_count: u32) -> SwapDevice {
+        SwapDevice {
             swap_file,
-            faults: Faults::default(),
+            faults: FaultInjector::default(),
             mapping: Arc::clone(frames.mapping()),
             frame_count: frames.frame_count(),
             page_bytes: frames.page_bytes(),
@@ -100,25 +100,27 @@ impl Device {
 
     /// How to go on after an attempt that moved `moved_bytes` more of a page than the
     /// `before_bytes` moved already.
-    pub(super) fn advance(&self, before_bytes: u32, moved: io::Result<u32>) -> Progress {
+    pub(super) fn advance(&self, before_bytes: u32, moved: io::Result<u32>) -> AttemptResult {
         match moved {
             Err(error) => match error.raw_os_error() {
                 // ECANCELED: io_uring drops transfers of a thread that ends.
-                Some(libc::EINTR | libc::EAGAIN | libc::ECANCELED) => Progress::Again(before_bytes),
-                _ => Progress::Done(Err(error)),
+                Some(libc::EINTR | libc::EAGAIN | libc::ECANCELED) => {
+                    AttemptResult::Again(before_bytes)
+                }
+                _ => AttemptResult::Done(Err(error)),
             },
-            Ok(0) => Progress::Done(Err(io::Error::from(io::ErrorKind::UnexpectedEof))),
+            Ok(0) => AttemptResult::Done(Err(io::Error::from(io::ErrorKind::UnexpectedEof))),
             Ok(moved_bytes) if before_bytes + moved_bytes >= self.page_bytes => {
-                Progress::Done(Ok(()))
+                AttemptResult::Done(Ok(()))
             }
             Ok(moved_bytes) => {
                 // O_DIRECT takes aligned places only: what is past the last one is moved again.
                 let aligned_bytes =
                     (before_bytes + moved_bytes) / ALIGNMENT_BYTES * ALIGNMENT_BYTES;
                 if aligned_bytes > before_bytes {
-                    Progress::Again(aligned_bytes)
+                    AttemptResult::Again(aligned_bytes)
                 } else {
-                    Progress::Done(Err(io::Error::from(io::ErrorKind::UnexpectedEof)))
+                    AttemptResult::Done(Err(io::Error::from(io::ErrorKind::UnexpectedEof)))
                 }
             }
         }
@@ -129,7 +131,7 @@ impl Device {
 const ALIGNMENT_BYTES: u32 = super::frames::PAGE_BYTES_MIN;
 
 /// Result of an attempt at a transfer.
-pub(super) enum Progress {
+pub(super) enum AttemptResult {
     /// Try the page again from this byte on.
     Again(u32),
     /// This is the answer.
@@ -147,7 +149,7 @@ impl Backend {
     /// Starts the back end `wanted`, or the best that works.
     pub(super) fn start(
         wanted: StorageBackend,
-        device: &Arc<Device>,
+        device: &Arc<SwapDevice>,
         depth: u32,
     ) -> Result<Backend, StorageError> {
         let refusal = match wanted {

@@ -13,18 +13,18 @@ pub struct SpillSlot(pub u32);
 
 /// The direction in which a page moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum TransferDirection {
     /// Swap-in: from the swap file to a frame.
     In,
     /// Swap-out: from a frame to the swap file.
     Out,
 }
 
-impl Direction {
+impl TransferDirection {
     pub(super) fn verb(self) -> &'static str {
         match self {
-            Direction::In => "read",
-            Direction::Out => "write",
+            TransferDirection::In => "read",
+            TransferDirection::Out => "write",
         }
     }
 }

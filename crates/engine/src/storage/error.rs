@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Direction;
+use super::TransferDirection;
 
 /// A failure of the memory mapping, of the swap file or of the device below it.
 ///
@@ -86,7 +86,7 @@ pub enum StorageError {
     #[error("cannot {} spill slot {slot} of the swap file: {source}", direction.verb())]
     Device {
         /// Swap-in or swap-out.
-        direction: Direction,
+        direction: TransferDirection,
         /// Which page of the swap file.
         slot: u32,
         /// Error of the operating system.
@@ -128,7 +128,7 @@ impl StorageError {
     /// Converts a failed transfer to an error.
     pub(super) fn from_transfer(
         directory: &Path,
-        direction: Direction,
+        direction: TransferDirection,
         slot: u32,
         source: io::Error,
     ) -> StorageError {
@@ -187,7 +187,7 @@ mod tests {
     fn a_full_disk_is_told_apart_from_a_failing_one() {
         let of = |errno| {
             let source = io::Error::from_raw_os_error(errno);
-            StorageError::from_transfer(Path::new("/swap"), Direction::Out, 7, source)
+            StorageError::from_transfer(Path::new("/swap"), TransferDirection::Out, 7, source)
         };
         assert!(matches!(of(libc::ENOSPC), StorageError::DiskFull { .. }));
         assert!(matches!(of(libc::EDQUOT), StorageError::DiskFull { .. }));

@@ -5,7 +5,7 @@
 /// Injected fault of one attempt at a transfer, for tests.
 #[cfg_attr(not(test), expect(dead_code, reason = "only tests make faults"))]
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Fault {
+pub(super) enum InjectedFault {
     /// The device answers this error number and moves nothing.
     Refuse(i32),
     /// The device moves only so many bytes.
@@ -14,23 +14,23 @@ pub(super) enum Fault {
 
 /// Which attempts fail; counts every attempt of every thread.
 #[derive(Default)]
-pub(super) struct Faults {
+pub(super) struct FaultInjector {
     #[cfg(test)]
     attempts: std::sync::atomic::AtomicU64,
     #[cfg(test)]
-    pub(super) planned: std::sync::Mutex<Vec<(std::ops::Range<u64>, Fault)>>,
+    pub(super) planned: std::sync::Mutex<Vec<(std::ops::Range<u64>, InjectedFault)>>,
 }
 
-impl Faults {
+impl FaultInjector {
     /// The fate of the next attempt.
     #[cfg(not(test))]
     #[inline]
-    pub(super) fn next(&self) -> Option<Fault> {
+    pub(super) fn next(&self) -> Option<InjectedFault> {
         None
     }
 
     #[cfg(test)]
-    pub(super) fn next(&self) -> Option<Fault> {
+    pub(super) fn next(&self) -> Option<InjectedFault> {
         let attempt = self.attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let planned = self.planned.lock().expect("no test panics while it plans");
         planned.iter().find(|(attempts, _)| attempts.contains(&attempt)).map(|&(_, fault)| fault)
@@ -38,7 +38,7 @@ impl Faults {
 
     /// From attempt `attempts.start` (counted from 0) to before `attempts.end`, `fault` happens.
     #[cfg(test)]
-    pub(super) fn plan(&self, attempts: std::ops::Range<u64>, fault: Fault) {
+    pub(super) fn plan(&self, attempts: std::ops::Range<u64>, fault: InjectedFault) {
         self.planned.lock().expect("no test panics while it plans").push((attempts, fault));
     }
 }

@@ -41,7 +41,7 @@ use std::time::{Duration, Instant};
 use phineus_crypto::{PageCipher, Prg, Tag};
 
 pub use config::{
-    Direction, FrameIndex, SpillSlot, StorageBackend, StorageConfig, StorageStatistics,
+    FrameIndex, SpillSlot, StorageBackend, StorageConfig, StorageStatistics, TransferDirection,
 };
 pub use error::StorageError;
 pub use file_system::{free_bytes, memlock_limit_bytes};
@@ -52,7 +52,7 @@ pub use resident::{
     release_libraries, resident_bytes,
 };
 
-use backend::{Device, Transfer};
+use backend::{SwapDevice, Transfer};
 use swap_file::SwapFile;
 use transfers::Transfers;
 
@@ -64,7 +64,7 @@ pub struct Storage {
     cipher: PageCipher,
     slots: Box<[SlotRecord]>,
     /// Per frame.
-    pending: Box<[Pending]>,
+    pending: Box<[FrameTransfer]>,
     writes: u64,
     stopped: bool,
     statistics: StorageStatistics,
@@ -86,12 +86,12 @@ const BUSY: u64 = 1 << 63;
 
 /// Transfer of a frame that is in progress.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pending {
+enum FrameTransfer {
     Idle,
     /// Between the back end's submit and its answer.
-    Moving(Direction, u32),
+    Moving(TransferDirection, u32),
     /// Answered, not yet finished.
-    Arrived(Direction, u32),
+    Arrived(TransferDirection, u32),
 }
 
 impl Storage {
@@ -115,12 +115,12 @@ impl Storage {
     ) -> Result<Storage, StorageError> {
         assert_eq!(config.page_bytes, frames.page_bytes(), "frames and slots hold the same pages");
         let key = Prg::from_os().map_err(|_| StorageError::NoRandomness)?.next_block();
-        let device = Device::new(frames, swap_file, config.slots);
+        let device = SwapDevice::new(frames, swap_file, config.slots);
         Ok(Storage {
             transfers: Transfers::start(config.backend, device, config.depth)?,
             cipher: PageCipher::from_seed(key),
             slots: vec![SlotRecord::default(); config.slots as usize].into_boxed_slice(),
-            pending: vec![Pending::Idle; frames.frame_count() as usize].into_boxed_slice(),
+            pending: vec![FrameTransfer::Idle; frames.frame_count() as usize].into_boxed_slice(),
             writes: 0,
             stopped: false,
             statistics: StorageStatistics::default(),
@@ -130,7 +130,7 @@ impl Storage {
 
     /// Memory of a storage of this size, besides the pages of the frames.
     pub fn memory_bytes(frame_count: u32, slots: u32, depth: u32) -> u64 {
-        let per_frame = size_of::<Pending>() + size_of::<bool>();
+        let per_frame = size_of::<FrameTransfer>() + size_of::<bool>();
         // Answer, ring entries (64 + 2 * 16 bytes) or queue entries, bookkeeping of an attempt.
         const PER_TRANSFER_BYTES: u64 = 256;
         // Four I/O threads touch one or two pages of their stacks; a ring is a few pages.
@@ -163,7 +163,7 @@ impl Storage {
             slot.0
         );
         frames.lend(frame);
-        self.submit(Direction::In, frame, slot)
+        self.submit(TransferDirection::In, frame, slot)
     }
 
     /// Waits until the page issued into `frame` is there, and decrypts it.
@@ -179,7 +179,7 @@ impl Storage {
         frames: &mut FrameMemory,
         frame: FrameIndex,
     ) -> Result<(), StorageError> {
-        let slot = self.finish(frames, Direction::In, frame)?;
+        let slot = self.finish(frames, TransferDirection::In, frame)?;
         let record = self.slots[slot as usize];
         let start = Instant::now();
         if self.cipher.open(record.write, frames.frame_mut(frame), record.tag).is_err() {
@@ -219,7 +219,7 @@ impl Storage {
         self.statistics.pages_out += 1;
         self.statistics.bytes_out += u64::from(self.transfers.device().page_bytes());
         frames.lend(frame);
-        self.submit(Direction::Out, frame, slot)
+        self.submit(TransferDirection::Out, frame, slot)
     }
 
     /// Waits until the swap-out of `frame` is done; the frame can then be used for another page.
@@ -234,7 +234,7 @@ impl Storage {
         frames: &mut FrameMemory,
         frame: FrameIndex,
     ) -> Result<(), StorageError> {
-        self.finish(frames, Direction::Out, frame).map(|_| ())
+        self.finish(frames, TransferDirection::Out, frame).map(|_| ())
     }
 
     /// Finishes everything in flight, as at the end of a run.
@@ -244,11 +244,13 @@ impl Storage {
     pub fn drain(&mut self, frames: &mut FrameMemory) -> Result<(), StorageError> {
         for frame in (0..frames.frame_count()).map(FrameIndex) {
             match self.pending[frame.0 as usize] {
-                Pending::Idle => {}
-                Pending::Moving(Direction::In, _) | Pending::Arrived(Direction::In, _) => {
+                FrameTransfer::Idle => {}
+                FrameTransfer::Moving(TransferDirection::In, _)
+                | FrameTransfer::Arrived(TransferDirection::In, _) => {
                     self.finish_in(frames, frame)?;
                 }
-                Pending::Moving(Direction::Out, _) | Pending::Arrived(Direction::Out, _) => {
+                FrameTransfer::Moving(TransferDirection::Out, _)
+                | FrameTransfer::Arrived(TransferDirection::Out, _) => {
                     self.finish_out(frames, frame)?;
                 }
             }
@@ -293,7 +295,7 @@ impl Storage {
     /// Gives a transfer to the back end, waiting first if it is full.
     fn submit(
         &mut self,
-        direction: Direction,
+        direction: TransferDirection,
         frame: FrameIndex,
         slot: SpillSlot,
     ) -> Result<(), StorageError> {
@@ -302,7 +304,7 @@ impl Storage {
             self.collect(true)?;
             self.statistics.blocked_issue += start.elapsed();
         }
-        self.pending[frame.0 as usize] = Pending::Moving(direction, slot.0);
+        self.pending[frame.0 as usize] = FrameTransfer::Moving(direction, slot.0);
         let transfer = Transfer { direction, frame: frame.0, slot: slot.0 };
         let submitted = self.transfers.submit(transfer);
         self.stopped |= submitted.is_err();
@@ -313,12 +315,12 @@ impl Storage {
     fn finish(
         &mut self,
         frames: &mut FrameMemory,
-        direction: Direction,
+        direction: TransferDirection,
         frame: FrameIndex,
     ) -> Result<u32, StorageError> {
         self.check(frames)?;
         let is_moving = |storage: &Storage| {
-            matches!(storage.pending[frame.0 as usize], Pending::Moving(moving, _)
+            matches!(storage.pending[frame.0 as usize], FrameTransfer::Moving(moving, _)
                 if moving == direction)
         };
         if is_moving(self) {
@@ -331,24 +333,24 @@ impl Storage {
             }
             self.count_late(direction, start.elapsed());
         }
-        let Pending::Arrived(arrived, slot) = self.pending[frame.0 as usize] else {
+        let FrameTransfer::Arrived(arrived, slot) = self.pending[frame.0 as usize] else {
             panic!("plan error: no transfer of frame {} to finish", frame.0);
         };
         assert!(arrived == direction, "plan error: frame {} moved the other way", frame.0);
-        self.pending[frame.0 as usize] = Pending::Idle;
+        self.pending[frame.0 as usize] = FrameTransfer::Idle;
         self.slots[slot as usize].write &= !BUSY;
         frames.take_back(frame);
         Ok(slot)
     }
 
-    fn count_late(&mut self, direction: Direction, waited: Duration) {
+    fn count_late(&mut self, direction: TransferDirection, waited: Duration) {
         let statistics = &mut self.statistics;
         match direction {
-            Direction::In => {
+            TransferDirection::In => {
                 statistics.late_in += 1;
                 statistics.blocked_in += waited;
             }
-            Direction::Out => {
+            TransferDirection::Out => {
                 statistics.late_out += 1;
                 statistics.blocked_out += waited;
             }
@@ -359,7 +361,8 @@ impl Storage {
     fn collect(&mut self, wait: bool) -> Result<(), StorageError> {
         let pending = &mut self.pending;
         let collected = self.transfers.collect(wait, |transfer| {
-            pending[transfer.frame as usize] = Pending::Arrived(transfer.direction, transfer.slot);
+            pending[transfer.frame as usize] =
+                FrameTransfer::Arrived(transfer.direction, transfer.slot);
         });
         self.stopped |= collected.is_err();
         collected

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use phineus_crypto::Prg;
 
-use super::backend::{Device, Transfer};
+use super::backend::{SwapDevice, Transfer};
 use super::swap_file::SwapFile;
 use super::transfers::Transfers;
-use super::{Direction, FrameMemory, StorageBackend, StorageError};
+use super::{FrameMemory, StorageBackend, StorageError, TransferDirection};
 
 /// The default page of a plan.
 const PAGE_BYTES: u32 = 64 << 10;
@@ -59,14 +59,14 @@ pub struct DiskFigures {
 /// As [`super::Storage::new`], and a failure of the device.
 pub fn probe_disk(directory: &Path, backend: StorageBackend) -> Result<DiskFigures, StorageError> {
     let mut probe = Probe::start(directory, backend)?;
-    let fill = probe.phase(Direction::Out, Order::Sequential, DEPTH, FILL_TIME)?;
+    let fill = probe.phase(TransferDirection::Out, AccessOrder::Sequential, DEPTH, FILL_TIME)?;
     probe.filled = fill.pages.clamp(1, u64::from(SLOT_COUNT)) as u32;
     let mut measure = |direction, order, depth| probe.phase(direction, order, depth, PHASE_TIME);
-    let sequential_read = measure(Direction::In, Order::Sequential, DEPTH)?;
-    let random_read = measure(Direction::In, Order::Random, DEPTH)?;
-    let single_read = measure(Direction::In, Order::Random, 1)?;
-    let random_write = measure(Direction::Out, Order::Random, DEPTH)?;
-    let single_write = measure(Direction::Out, Order::Random, 1)?;
+    let sequential_read = measure(TransferDirection::In, AccessOrder::Sequential, DEPTH)?;
+    let random_read = measure(TransferDirection::In, AccessOrder::Random, DEPTH)?;
+    let single_read = measure(TransferDirection::In, AccessOrder::Random, 1)?;
+    let random_write = measure(TransferDirection::Out, AccessOrder::Random, DEPTH)?;
+    let single_write = measure(TransferDirection::Out, AccessOrder::Random, 1)?;
     let swap_file = &probe.transfers.device().swap_file;
     Ok(DiskFigures {
         sequential_write_bytes_per_s: fill.bytes_per_s(),
@@ -91,20 +91,20 @@ pub fn io_uring_refusal() -> Option<String> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum AccessOrder {
     Sequential,
     Random,
 }
 
 /// Counts and time of one phase.
-struct Phase {
+struct ProbePhase {
     pages: u64,
     elapsed: Duration,
     /// Between submission and answer, if one transfer was in flight at a time.
     median_wait: Duration,
 }
 
-impl Phase {
+impl ProbePhase {
     fn bytes_per_s(&self) -> f64 {
         self.pages as f64 * f64::from(PAGE_BYTES) / self.elapsed.as_secs_f64()
     }
@@ -125,7 +125,7 @@ impl Probe {
         random.fill_bytes(frames.as_mut_slice());
         let file_bytes = u64::from(SLOT_COUNT) * u64::from(PAGE_BYTES);
         let swap_file = SwapFile::create(directory, file_bytes)?;
-        let device = Device::new(&frames, swap_file, SLOT_COUNT);
+        let device = SwapDevice::new(&frames, swap_file, SLOT_COUNT);
         let transfers = Transfers::start(backend, device, DEPTH)?;
         Ok(Probe { transfers, filled: SLOT_COUNT, random })
     }
@@ -133,11 +133,11 @@ impl Probe {
     /// Moves pages for `time`, or the whole file once if in order.
     fn phase(
         &mut self,
-        direction: Direction,
-        order: Order,
+        direction: TransferDirection,
+        order: AccessOrder,
         depth: u32,
         time: Duration,
-    ) -> Result<Phase, StorageError> {
+    ) -> Result<ProbePhase, StorageError> {
         let mut idle: Vec<u32> = (0..depth).collect();
         let mut waits = Vec::new();
         let (mut submitted, mut pages) = (0u64, 0u64);
@@ -145,12 +145,14 @@ impl Probe {
         loop {
             let submission = Instant::now();
             let in_time = submission - start < time;
-            let is_more = order == Order::Random || submitted < u64::from(self.filled);
+            let is_more = order == AccessOrder::Random || submitted < u64::from(self.filled);
             while in_time && is_more && !idle.is_empty() {
                 let slot = match order {
-                    Order::Random => self.random_slot(),
-                    Order::Sequential if submitted < u64::from(self.filled) => submitted as u32,
-                    Order::Sequential => break,
+                    AccessOrder::Random => self.random_slot(),
+                    AccessOrder::Sequential if submitted < u64::from(self.filled) => {
+                        submitted as u32
+                    }
+                    AccessOrder::Sequential => break,
                 };
                 let frame = idle.pop().expect("checked not empty");
                 self.transfers.submit(Transfer { direction, frame, slot })?;
@@ -169,7 +171,7 @@ impl Probe {
         }
         waits.sort_unstable();
         let median_wait = waits.get(waits.len() / 2).copied().unwrap_or_default();
-        Ok(Phase { pages, elapsed: start.elapsed(), median_wait })
+        Ok(ProbePhase { pages, elapsed: start.elapsed(), median_wait })
     }
 
     fn random_slot(&mut self) -> u32 {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::file_system::{file_size_limit_bytes, free_bytes, is_memory_backed};
 use super::frames::PAGE_BYTES_MIN;
 use super::mapping::Mapping;
-use super::{Direction, StorageError};
+use super::{StorageError, TransferDirection};
 
 /// An open swap file.
 pub(super) struct SwapFile {
@@ -28,7 +28,7 @@ pub(super) struct SwapFile {
 
 /// How to get a file nobody else can open.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Birth {
+enum CreationMethod {
     /// `O_TMPFILE`: never has a name.
     Unnamed,
     /// Created under a fresh name and unlinked at once; a kill between the two system calls
@@ -44,7 +44,7 @@ impl SwapFile {
     /// space, and for a limit on the size of files.
     pub(super) fn create(directory: &Path, length_bytes: u64) -> Result<SwapFile, StorageError> {
         check_file_size_limit(length_bytes)?;
-        let (file, direct) = open(directory, &[Birth::Unnamed, Birth::Unlinked])?;
+        let (file, direct) = open(directory, &[CreationMethod::Unnamed, CreationMethod::Unlinked])?;
         let mut swap_file = SwapFile {
             memory_backed: is_memory_backed(&file),
             file,
@@ -154,7 +154,8 @@ impl SwapFile {
         }
         let trial_bytes = PAGE_BYTES_MIN as usize;
         let directory = self.directory.clone();
-        let failed = |source| StorageError::from_transfer(&directory, Direction::Out, 0, source);
+        let failed =
+            |source| StorageError::from_transfer(&directory, TransferDirection::Out, 0, source);
         let zeros = Mapping::new(trial_bytes).map_err(failed)?;
         // SAFETY: the mapping is that long, zero, ours alone, and outlives the slice.
         let page = unsafe { std::slice::from_raw_parts(zeros.base(), trial_bytes) };
@@ -190,7 +191,7 @@ const O_DIRECT: i32 = 0;
 
 /// Opens a nameless file by the first of `births` the file system knows, past the page cache if it
 /// can; says whether it can.
-fn open(directory: &Path, births: &[Birth]) -> Result<(File, bool), StorageError> {
+fn open(directory: &Path, births: &[CreationMethod]) -> Result<(File, bool), StorageError> {
     let owned = || directory.to_owned();
     match fs::metadata(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -220,18 +221,18 @@ fn open(directory: &Path, births: &[Birth]) -> Result<(File, bool), StorageError
     })
 }
 
-fn open_as(directory: &Path, birth: Birth, flags: i32) -> io::Result<File> {
+fn open_as(directory: &Path, birth: CreationMethod, flags: i32) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);
     match birth {
         #[cfg(target_os = "linux")]
         // O_EXCL here means that nobody can give the file a name later.
-        Birth::Unnamed => {
+        CreationMethod::Unnamed => {
             options.custom_flags(libc::O_TMPFILE | libc::O_EXCL | flags).open(directory)
         }
         #[cfg(not(target_os = "linux"))]
-        Birth::Unnamed => Err(io::Error::from(io::ErrorKind::Unsupported)),
-        Birth::Unlinked => {
+        CreationMethod::Unnamed => Err(io::Error::from(io::ErrorKind::Unsupported)),
+        CreationMethod::Unlinked => {
             options.create_new(true).custom_flags(libc::O_NOFOLLOW | flags);
             open_unlinked(directory, &options)
         }
@@ -290,7 +291,9 @@ mod tests {
     #[test]
     fn has_no_name_and_belongs_to_its_owner_only() {
         let directory = directory();
-        for births in [&[Birth::Unnamed, Birth::Unlinked][..], &[Birth::Unlinked]] {
+        for births in
+            [&[CreationMethod::Unnamed, CreationMethod::Unlinked][..], &[CreationMethod::Unlinked]]
+        {
             let (file, _) = open(directory.path(), births).expect("one way works");
             let metadata = file.metadata().expect("an open file has metadata");
             assert_eq!((metadata.nlink(), metadata.mode() & 0o777), (0, 0o600));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use phineus_crypto::{Block, Prg};
 
-use super::faults::Fault;
+use super::faults::InjectedFault;
 use super::*;
 
 const FRAMES: u32 = 8;
@@ -15,13 +15,13 @@ const SLOTS: u32 = 24;
 
 /// One way to move pages.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum BackendConfig {
     Uring { registered: bool, page_cache: bool },
     Threads { page_cache: bool },
 }
 
 /// A storage over frames, in a directory that disappears with it.
-struct Rig {
+struct TestStorage {
     storage: Storage,
     frames: FrameMemory,
     _directory: tempfile::TempDir,
@@ -32,20 +32,20 @@ fn config(directory: &Path, page_bytes: u32, depth: u32) -> StorageConfig {
     StorageConfig { directory: directory.to_owned(), page_bytes, slots: SLOTS, backend, depth }
 }
 
-impl Rig {
-    fn new(way: Way, page_bytes: u32, depth: u32) -> Rig {
+impl TestStorage {
+    fn new(way: BackendConfig, page_bytes: u32, depth: u32) -> TestStorage {
         let directory = tempfile::tempdir().expect("the temporary directory is writable");
         let frames = FrameMemory::new(FRAMES, page_bytes).expect("a few MiB are free");
         let (backend, page_cache) = match way {
-            Way::Uring { page_cache, .. } => (StorageBackend::IoUring, page_cache),
-            Way::Threads { page_cache } => (StorageBackend::Threads, page_cache),
+            BackendConfig::Uring { page_cache, .. } => (StorageBackend::IoUring, page_cache),
+            BackendConfig::Threads { page_cache } => (StorageBackend::Threads, page_cache),
         };
         let config = StorageConfig { backend, ..config(directory.path(), page_bytes, depth) };
         let mut storage = start(&config, &frames, page_cache);
-        if matches!(way, Way::Uring { registered: false, .. }) {
+        if matches!(way, BackendConfig::Uring { registered: false, .. }) {
             storage.transfers.unregister_buffers();
         }
-        Rig { storage, frames, _directory: directory }
+        TestStorage { storage, frames, _directory: directory }
     }
 
     /// Writes the page that `seed` makes to `slot`, by way of `frame`.
@@ -95,7 +95,7 @@ impl Rig {
         file.write_all_at(page.as_slice(), offset).expect("the slot is in the file");
     }
 
-    fn plan_fault(&self, attempts: std::ops::Range<u64>, fault: Fault) {
+    fn plan_fault(&self, attempts: std::ops::Range<u64>, fault: InjectedFault) {
         self.storage.transfers.device().faults.plan(attempts, fault);
     }
 }
@@ -122,15 +122,18 @@ fn start(config: &StorageConfig, frames: &FrameMemory, page_cache: bool) -> Stor
 }
 
 /// Every way that works on this machine.
-fn ways() -> Vec<Way> {
-    let mut ways = vec![Way::Threads { page_cache: false }, Way::Threads { page_cache: true }];
+fn ways() -> Vec<BackendConfig> {
+    let mut ways = vec![
+        BackendConfig::Threads { page_cache: false },
+        BackendConfig::Threads { page_cache: true },
+    ];
     if let Some(reason) = io_uring_refusal() {
         eprintln!("skipped: io_uring, {reason}");
         return ways;
     }
     for registered in [false, true] {
         for page_cache in [false, true] {
-            ways.push(Way::Uring { registered, page_cache });
+            ways.push(BackendConfig::Uring { registered, page_cache });
         }
     }
     ways
@@ -142,11 +145,11 @@ fn fill(page: &mut [u8], seed: u64) {
 }
 
 /// Random numbers for choosing what to do.
-struct Dice(Prg);
+struct TestRng(Prg);
 
-impl Dice {
-    fn new(seed: u64) -> Dice {
-        Dice(Prg::from_seed(Block::from_bits(u128::from(seed) | 1 << 64)))
+impl TestRng {
+    fn new(seed: u64) -> TestRng {
+        TestRng(Prg::from_seed(Block::from_bits(u128::from(seed) | 1 << 64)))
     }
 
     fn below(&mut self, bound: usize) -> usize {
@@ -155,12 +158,12 @@ impl Dice {
 }
 
 /// Transfer of a frame in flight, in the model: direction, slot, page.
-type InFlight = Option<(Direction, usize, u64)>;
+type InFlight = Option<(TransferDirection, usize, u64)>;
 
 /// Random legal issues and finishes, compared with a model that knows every slot's page.
-fn random_run(way: Way, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
-    let mut rig = Rig::new(way, page_bytes, depth);
-    let mut dice = Dice::new(seed);
+fn random_run(way: BackendConfig, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
+    let mut rig = TestStorage::new(way, page_bytes, depth);
+    let mut dice = TestRng::new(seed);
     let mut slots: Vec<Option<u64>> = vec![None; SLOTS as usize];
     let mut in_flight: Vec<InFlight> = vec![None; FRAMES as usize];
     for step in 0..steps {
@@ -168,10 +171,10 @@ fn random_run(way: Way, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
         let slot = dice.below(SLOTS as usize);
         let is_busy = in_flight.iter().flatten().any(|&(_, busy, _)| busy == slot);
         match in_flight[frame].take() {
-            Some((Direction::In, _, page)) => {
+            Some((TransferDirection::In, _, page)) => {
                 rig.finish_in(frame as u32, page).expect("no fault is planned");
             }
-            Some((Direction::Out, slot, page)) => {
+            Some((TransferDirection::Out, slot, page)) => {
                 let frame = FrameIndex(frame as u32);
                 rig.storage.finish_out(&mut rig.frames, frame).expect("no fault is planned");
                 slots[slot] = Some(page);
@@ -184,19 +187,19 @@ fn random_run(way: Way, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
                     rig.storage
                         .issue_in(&mut rig.frames, frame_index, slot_index)
                         .expect("no fault is planned");
-                    in_flight[frame] = Some((Direction::In, slot, page));
+                    in_flight[frame] = Some((TransferDirection::In, slot, page));
                 }
                 None => {
                     let page = seed << 32 | step;
                     rig.issue_out(frame as u32, slot as u32, page).expect("no fault is planned");
-                    in_flight[frame] = Some((Direction::Out, slot, page));
+                    in_flight[frame] = Some((TransferDirection::Out, slot, page));
                 }
             },
         }
     }
     rig.storage.drain(&mut rig.frames).expect("no fault is planned");
     for (direction, slot, page) in in_flight.into_iter().flatten() {
-        if direction == Direction::Out {
+        if direction == TransferDirection::Out {
             slots[slot] = Some(page);
         }
     }
@@ -227,17 +230,21 @@ fn pages_come_back_as_they_went() {
 fn interrupted_and_short_transfers_are_continued() {
     for way in ways() {
         println!("{way:?}");
-        let mut rig = Rig::new(way, 64 << 10, 4);
-        rig.plan_fault(0..3, Fault::Refuse(libc::EINTR));
-        rig.plan_fault(3..4, Fault::Shorten(4096));
-        rig.plan_fault(4..6, Fault::Refuse(libc::EAGAIN));
-        rig.plan_fault(6..8, Fault::Shorten(3 * 4096));
+        let mut rig = TestStorage::new(way, 64 << 10, 4);
+        rig.plan_fault(0..3, InjectedFault::Refuse(libc::EINTR));
+        rig.plan_fault(3..4, InjectedFault::Shorten(4096));
+        rig.plan_fault(4..6, InjectedFault::Refuse(libc::EAGAIN));
+        rig.plan_fault(6..8, InjectedFault::Shorten(3 * 4096));
         // Past the page cache the kernel itself never answers an odd length.
-        if matches!(way, Way::Threads { page_cache: true } | Way::Uring { page_cache: true, .. }) {
-            rig.plan_fault(8..10, Fault::Shorten(5000));
+        if matches!(
+            way,
+            BackendConfig::Threads { page_cache: true }
+                | BackendConfig::Uring { page_cache: true, .. }
+        ) {
+            rig.plan_fault(8..10, InjectedFault::Shorten(5000));
         }
         rig.put(0, 5, 77).expect("all of these faults pass");
-        rig.plan_fault(11..12, Fault::Shorten(16384));
+        rig.plan_fault(11..12, InjectedFault::Shorten(16384));
         rig.expect(1, 5, 77).expect("all of these faults pass");
     }
 }
@@ -247,8 +254,8 @@ fn a_failing_device_is_an_error_at_every_point() {
     for way in ways() {
         for (errno, full) in [(libc::EIO, false), (libc::ENOSPC, true), (libc::EDQUOT, true)] {
             for failing in 0..12 {
-                let mut rig = Rig::new(way, 4096, 2);
-                rig.plan_fault(failing..u64::MAX, Fault::Refuse(errno));
+                let mut rig = TestStorage::new(way, 4096, 2);
+                rig.plan_fault(failing..u64::MAX, InjectedFault::Refuse(errno));
                 let outcome = (0..6u32)
                     .try_for_each(|page| rig.issue_out(page, page, page.into()))
                     .and_then(|()| rig.storage.drain(&mut rig.frames))
@@ -270,7 +277,7 @@ fn a_failing_device_is_an_error_at_every_point() {
 #[test]
 fn a_file_cut_short_is_an_error() {
     for way in ways() {
-        let mut rig = Rig::new(way, 4096, 2);
+        let mut rig = TestStorage::new(way, 4096, 2);
         rig.put(0, SLOTS - 1, 1).expect("the disk works");
         rig.storage.transfers.device().file().set_len(4096).expect("our own file");
         let error = rig.expect(0, SLOTS - 1, 1).expect_err("nothing is there");
@@ -281,7 +288,7 @@ fn a_file_cut_short_is_an_error() {
 #[test]
 fn changed_moved_and_old_pages_are_found() {
     for way in ways() {
-        let damages: [fn(&mut Rig); 3] = [
+        let damages: [fn(&mut TestStorage); 3] = [
             |rig| {
                 let mut page = rig.raw(3);
                 page[4095] ^= 0x10;
@@ -295,7 +302,7 @@ fn changed_moved_and_old_pages_are_found() {
             },
         ];
         for damage in damages {
-            let mut rig = Rig::new(way, 4096, 2);
+            let mut rig = TestStorage::new(way, 4096, 2);
             rig.put(0, 3, 3).expect("the disk works");
             rig.put(0, 4, 4).expect("the disk works");
             damage(&mut rig);
@@ -308,7 +315,7 @@ fn changed_moved_and_old_pages_are_found() {
 
 #[test]
 fn the_disk_sees_only_random_bytes() {
-    let mut rig = Rig::new(Way::Threads { page_cache: false }, 4096, 1);
+    let mut rig = TestStorage::new(BackendConfig::Threads { page_cache: false }, 4096, 1);
     for slot in 0..2 {
         rig.frames.frame_mut(FrameIndex(0)).fill(0x41);
         rig.storage.issue_out(&mut rig.frames, FrameIndex(0), SpillSlot(slot)).expect("works");
@@ -322,7 +329,7 @@ fn the_disk_sees_only_random_bytes() {
 
 #[test]
 fn frames_in_flight_cannot_be_touched() {
-    let mut rig = Rig::new(Way::Threads { page_cache: false }, 4096, 2);
+    let mut rig = TestStorage::new(BackendConfig::Threads { page_cache: false }, 4096, 2);
     rig.issue_out(2, 0, 1).expect("the disk works");
     assert!(rig.frames.is_in_flight(FrameIndex(2)));
     let touched = catch_unwind(AssertUnwindSafe(|| rig.frames.frame_mut(FrameIndex(2))[0]));
@@ -332,7 +339,7 @@ fn frames_in_flight_cannot_be_touched() {
 }
 
 /// Mistake of a wrong plan: its name and the calls that make it.
-type Mistake = (&'static str, fn(&mut Rig));
+type Mistake = (&'static str, fn(&mut TestStorage));
 
 #[test]
 fn wrong_plans_panic() {
@@ -347,7 +354,7 @@ fn wrong_plans_panic() {
         ("a frame out of memory", |rig| rig.expect(FRAMES, 1, 0).expect("must panic")),
     ];
     for (mistake, make) in mistakes {
-        let mut rig = Rig::new(Way::Threads { page_cache: false }, 4096, 2);
+        let mut rig = TestStorage::new(BackendConfig::Threads { page_cache: false }, 4096, 2);
         rig.storage.issue_out(&mut rig.frames, frame, slot).expect("the disk works");
         let result = catch_unwind(AssertUnwindSafe(|| make(&mut rig)));
         let message = result.expect_err(mistake);
@@ -359,7 +366,7 @@ fn wrong_plans_panic() {
 #[test]
 #[should_panic(expected = "not the frames of this storage")]
 fn other_frames_are_refused() {
-    let mut rig = Rig::new(Way::Threads { page_cache: false }, 4096, 2);
+    let mut rig = TestStorage::new(BackendConfig::Threads { page_cache: false }, 4096, 2);
     let mut other = FrameMemory::new(FRAMES, 4096).expect("a few KiB are free");
     let _ = rig.storage.issue_out(&mut other, FrameIndex(0), SpillSlot(0));
 }
@@ -368,11 +375,11 @@ fn other_frames_are_refused() {
 fn dropping_in_any_order_with_transfers_in_flight_is_safe() {
     for way in ways() {
         for frames_first in [false, true] {
-            let mut rig = Rig::new(way, 64 << 10, 8);
+            let mut rig = TestStorage::new(way, 64 << 10, 8);
             for page in 0..FRAMES {
                 rig.issue_out(page, page, page.into()).expect("the disk works");
             }
-            let Rig { storage, frames, .. } = rig;
+            let TestStorage { storage, frames, .. } = rig;
             if frames_first {
                 drop(frames);
                 drop(storage);

@@ -9,9 +9,9 @@ use std::slice;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-use super::Direction;
-use super::backend::{Completion, Device, Progress, Transfer};
-use super::faults::Fault;
+use super::TransferDirection;
+use super::backend::{AttemptResult, Completion, SwapDevice, Transfer};
+use super::faults::InjectedFault;
 
 /// I/O threads. They sleep in the kernel: a 64 KiB page costs about 10 µs of processor and 100 µs
 /// of disk, so four keep a disk of 2 GB/s busy (4 * 64 KiB / 110 µs = 2.4 GB/s).
@@ -22,12 +22,12 @@ const STACK_BYTES: usize = 128 << 10;
 
 /// The pool. Dropping it ends its threads after the transfers they already have.
 pub(super) struct ThreadBackend {
-    shared: Arc<Shared>,
+    shared: Arc<ThreadPoolState>,
     threads: Vec<JoinHandle<()>>,
     depth: usize,
 }
 
-struct Shared {
+struct ThreadPoolState {
     queues: Mutex<Queues>,
     /// Told when `waiting` grows or `stop` is set.
     work: Condvar,
@@ -45,7 +45,7 @@ struct Queues {
 
 impl ThreadBackend {
     /// Starts the threads, never more than `depth`.
-    pub(super) fn start(device: &Arc<Device>, depth: u32) -> io::Result<ThreadBackend> {
+    pub(super) fn start(device: &Arc<SwapDevice>, depth: u32) -> io::Result<ThreadBackend> {
         let depth_usize = depth as usize;
         let queues = Queues {
             waiting: VecDeque::with_capacity(depth_usize),
@@ -53,7 +53,7 @@ impl ThreadBackend {
             unanswered: 0,
             stop: false,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ThreadPoolState {
             queues: Mutex::new(queues),
             work: Condvar::new(),
             done: Condvar::new(),
@@ -103,14 +103,14 @@ impl Drop for ThreadBackend {
 
 const NO_PANIC: &str = "no storage thread panics while it holds the queues";
 
-impl Shared {
+impl ThreadPoolState {
     fn lock(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().expect(NO_PANIC)
     }
 }
 
 /// The life of one thread.
-fn serve(shared: &Shared, device: &Device) {
+fn serve(shared: &ThreadPoolState, device: &SwapDevice) {
     let mut queues = shared.lock();
     loop {
         if let Some(transfer) = queues.waiting.pop_front() {
@@ -128,23 +128,23 @@ fn serve(shared: &Shared, device: &Device) {
 }
 
 /// Moves one page, in as many attempts as it takes.
-fn move_page(device: &Device, transfer: Transfer) -> io::Result<()> {
+fn move_page(device: &SwapDevice, transfer: Transfer) -> io::Result<()> {
     let mut moved_bytes = 0;
     loop {
         let moved = attempt(device, transfer, moved_bytes);
         match device.advance(moved_bytes, moved) {
-            Progress::Again(from) => moved_bytes = from,
-            Progress::Done(result) => return result,
+            AttemptResult::Again(from) => moved_bytes = from,
+            AttemptResult::Done(result) => return result,
         }
     }
 }
 
 /// One system call for what is left of a page; the number of bytes it moved.
-fn attempt(device: &Device, transfer: Transfer, moved_bytes: u32) -> io::Result<u32> {
+fn attempt(device: &SwapDevice, transfer: Transfer, moved_bytes: u32) -> io::Result<u32> {
     let mut length_bytes = device.page_bytes() - moved_bytes;
     match device.faults.next() {
-        Some(Fault::Refuse(errno)) => return Err(io::Error::from_raw_os_error(errno)),
-        Some(Fault::Shorten(bytes)) => length_bytes = length_bytes.min(bytes),
+        Some(InjectedFault::Refuse(errno)) => return Err(io::Error::from_raw_os_error(errno)),
+        Some(InjectedFault::Shorten(bytes)) => length_bytes = length_bytes.min(bytes),
         None => {}
     }
     let offset_bytes = device.slot_offset_bytes(transfer.slot) + u64::from(moved_bytes);
@@ -156,8 +156,8 @@ fn attempt(device: &Device, transfer: Transfer, moved_bytes: u32) -> io::Result<
         slice::from_raw_parts_mut(start, length_bytes as usize)
     };
     let moved = match transfer.direction {
-        Direction::In => device.file().read_at(bytes, offset_bytes),
-        Direction::Out => device.file().write_at(bytes, offset_bytes),
+        TransferDirection::In => device.file().read_at(bytes, offset_bytes),
+        TransferDirection::Out => device.file().write_at(bytes, offset_bytes),
     }?;
     Ok(u32::try_from(moved).expect("no more than asked for"))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::backend::{Backend, Completion, Device, Transfer};
+use super::backend::{Backend, Completion, SwapDevice, Transfer};
 use super::{StorageBackend, StorageError};
 
 /// Transfers in flight at most; io_uring's own limit is 32768, and no disk gains beyond this.
@@ -11,7 +11,7 @@ pub(super) const DEPTH_MAX: u32 = 1024;
 /// Transfers that were submitted to a back end and are not finished.
 pub(super) struct Transfers {
     backend: Backend,
-    device: Arc<Device>,
+    device: Arc<SwapDevice>,
     /// Answers on their way to the caller.
     answers: Vec<Completion>,
     unanswered: u32,
@@ -22,7 +22,7 @@ impl Transfers {
     /// Starts the back end `wanted` for `depth` transfers at once.
     pub(super) fn start(
         wanted: StorageBackend,
-        device: Device,
+        device: SwapDevice,
         depth: u32,
     ) -> Result<Transfers, StorageError> {
         assert!((1..=DEPTH_MAX).contains(&depth), "a depth of {depth}");
@@ -37,7 +37,7 @@ impl Transfers {
     }
 
     /// Files and memory that the transfers work on.
-    pub(super) fn device(&self) -> &Device {
+    pub(super) fn device(&self) -> &SwapDevice {
         &self.device
     }
 

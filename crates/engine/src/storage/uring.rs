@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 
-use super::Direction;
-use super::backend::{Completion, Device, Progress, Transfer};
-use super::faults::Fault;
+use super::TransferDirection;
+use super::backend::{AttemptResult, Completion, SwapDevice, Transfer};
+use super::faults::InjectedFault;
 use super::mapping::Mapping;
 
 /// The kernel registers buffers of at most 1 GiB (see io_uring_register(2)); a multiple of every
@@ -40,16 +40,16 @@ pub(super) struct UringBackend {
     /// Entries that the kernel has not been told about.
     queued: u32,
     submitted_at: Instant,
-    device: Arc<Device>,
+    device: Arc<SwapDevice>,
     buffers_registered: bool,
     /// Attempt of each entry of the ring; its index is the entry's user data.
-    attempts: Vec<Attempt>,
+    attempts: Vec<TransferAttempt>,
     idle: Vec<u32>,
 }
 
 /// One attempt at a transfer.
 #[derive(Clone, Copy)]
-struct Attempt {
+struct TransferAttempt {
     transfer: Transfer,
     moved_bytes: u32,
     /// The error a test wants instead of the answer.
@@ -58,14 +58,14 @@ struct Attempt {
 
 impl UringBackend {
     /// Sets up a ring for `depth` transfers; the error says in one clause why there is none.
-    pub(super) fn start(device: Arc<Device>, depth: u32) -> Result<UringBackend, String> {
+    pub(super) fn start(device: Arc<SwapDevice>, depth: u32) -> Result<UringBackend, String> {
         let ring = build_ring(depth)?;
         ring.submitter()
             .register_files(&[device.file().as_raw_fd()])
             .map_err(|error| format!("the kernel does not register files: {error}"))?;
         let buffers_registered = register_buffers(&ring, device.mapping()).is_ok();
-        let transfer = Transfer { direction: Direction::In, frame: 0, slot: 0 };
-        let unused = Attempt { transfer, moved_bytes: 0, refused: None };
+        let transfer = Transfer { direction: TransferDirection::In, frame: 0, slot: 0 };
+        let unused = TransferAttempt { transfer, moved_bytes: 0, refused: None };
         let attempts = vec![unused; depth as usize];
         let idle = (0..depth).collect();
         let submitted_at = Instant::now();
@@ -123,17 +123,17 @@ impl UringBackend {
                 return again;
             };
             let index = entry.user_data() as u32;
-            let Attempt { transfer, moved_bytes, refused } = self.attempts[index as usize];
+            let TransferAttempt { transfer, moved_bytes, refused } = self.attempts[index as usize];
             let moved = match refused.map_or(entry.result(), |errno| -errno) {
                 negative if negative < 0 => Err(io::Error::from_raw_os_error(-negative)),
                 moved => Ok(moved as u32),
             };
             match self.device.advance(moved_bytes, moved) {
-                Progress::Again(from) => {
+                AttemptResult::Again(from) => {
                     self.push(index, transfer, from);
                     again = true;
                 }
-                Progress::Done(result) => {
+                AttemptResult::Done(result) => {
                     self.idle.push(index);
                     answers.push(Completion { transfer, result });
                 }
@@ -146,13 +146,13 @@ impl UringBackend {
         let mut length_bytes = self.device.page_bytes() - moved_bytes;
         let fault = self.device.faults.next();
         let refused = match fault {
-            Some(Fault::Refuse(errno)) => Some(errno),
+            Some(InjectedFault::Refuse(errno)) => Some(errno),
             _ => None,
         };
-        if let Some(Fault::Shorten(bytes)) = fault {
+        if let Some(InjectedFault::Shorten(bytes)) = fault {
             length_bytes = length_bytes.min(bytes);
         }
-        self.attempts[index as usize] = Attempt { transfer, moved_bytes, refused };
+        self.attempts[index as usize] = TransferAttempt { transfer, moved_bytes, refused };
         let entry = if refused.is_some() {
             opcode::Nop::new().build()
         } else {
@@ -174,20 +174,20 @@ impl UringBackend {
         let from_base = address as usize - self.device.mapping().base() as usize;
         let buffer = (from_base / BUFFER_BYTES_MAX) as u16;
         match (direction, self.buffers_registered) {
-            (Direction::In, true) => {
+            (TransferDirection::In, true) => {
                 opcode::ReadFixed::new(SWAP_FILE, address, length_bytes, buffer)
                     .offset(offset)
                     .build()
             }
-            (Direction::Out, true) => {
+            (TransferDirection::Out, true) => {
                 opcode::WriteFixed::new(SWAP_FILE, address, length_bytes, buffer)
                     .offset(offset)
                     .build()
             }
-            (Direction::In, false) => {
+            (TransferDirection::In, false) => {
                 opcode::Read::new(SWAP_FILE, address, length_bytes).offset(offset).build()
             }
-            (Direction::Out, false) => {
+            (TransferDirection::Out, false) => {
                 opcode::Write::new(SWAP_FILE, address, length_bytes).offset(offset).build()
             }
         }

@@ -1,4 +1,4 @@
-//! [`Recorded`]: a block while it is being recorded, and the end of a program of several.
+//! [`RecordedBlock`]: a block while it is being recorded, and the end of a program of several.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -6,10 +6,12 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{BlockEnd, Flow, Instruction, Kind, Next, Op, ProgramWriter, Step, Written};
+use phineus_bytecode::{
+    BlockEnd, FileSummary, Flow, Instruction, Kind, Op, ProgramWriter, RegisterStep, Successor,
+};
 
 use crate::error::ProgramError;
-use crate::tracer::Recording;
+use crate::tracer::TraceState;
 
 use tempfile::SpooledTempFile;
 
@@ -54,7 +56,7 @@ impl Write for Spool {
 }
 
 /// A block.
-pub(crate) struct Recorded {
+pub(crate) struct RecordedBlock {
     pub(crate) writer: Option<ProgramWriter<Box<dyn Write>>>,
     /// Where it is written until the first block is complete; nothing for the first.
     file: Option<Spool>,
@@ -62,18 +64,18 @@ pub(crate) struct Recorded {
     /// By carried value, its name once it was loaded, and the name of what it becomes.
     pub(crate) loads: BTreeMap<u32, u64>,
     pub(crate) stores: BTreeMap<u32, u64>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) next: Option<Next>,
+    pub(crate) steps: Vec<RegisterStep>,
+    pub(crate) next: Option<Successor>,
 }
 
-impl Recorded {
-    pub(crate) fn new(writer: ProgramWriter<Box<dyn Write>>) -> Recorded {
-        Recorded { writer: Some(writer), ..Recorded::unwritten() }
+impl RecordedBlock {
+    pub(crate) fn new(writer: ProgramWriter<Box<dyn Write>>) -> RecordedBlock {
+        RecordedBlock { writer: Some(writer), ..RecordedBlock::unwritten() }
     }
 
     /// A block without a file, as after a failure.
-    pub(crate) fn unwritten() -> Recorded {
-        Recorded {
+    pub(crate) fn unwritten() -> RecordedBlock {
+        RecordedBlock {
             writer: None,
             file: None,
             next_value: 0,
@@ -85,11 +87,11 @@ impl Recorded {
     }
 
     /// A block in memory, or in a temporary file if it gets long.
-    pub(crate) fn temporary() -> Result<Recorded, phineus_bytecode::Error> {
+    pub(crate) fn temporary() -> Result<RecordedBlock, phineus_bytecode::Error> {
         let file = Spool(Rc::new(RefCell::new(SpooledTempFile::new(BLOCK_KEPT_BYTES))));
         let output: Box<dyn Write> = Box::new(file.clone());
-        let recorded = Recorded::new(ProgramWriter::new(output, Kind::Program)?);
-        Ok(Recorded { file: Some(file), ..recorded })
+        let recorded = RecordedBlock::new(ProgramWriter::new(output, Kind::Program)?);
+        Ok(RecordedBlock { file: Some(file), ..recorded })
     }
 
     pub(crate) fn instruction_count(&self) -> u64 {
@@ -105,16 +107,16 @@ impl Recorded {
     pub(crate) fn opens(&self, port: u32) -> bool {
         self.steps
             .iter()
-            .any(|step| matches!(step, Step::Open { port: opened, .. } if *opened == port))
+            .any(|step| matches!(step, RegisterStep::Open { port: opened, .. } if *opened == port))
     }
 }
 
-impl Recording {
-    pub(crate) fn current(&self) -> &Recorded {
+impl TraceState {
+    pub(crate) fn current(&self) -> &RecordedBlock {
         &self.blocks[self.current]
     }
 
-    pub(crate) fn current_mut(&mut self) -> &mut Recorded {
+    pub(crate) fn current_mut(&mut self) -> &mut RecordedBlock {
         &mut self.blocks[self.current]
     }
 
@@ -151,14 +153,15 @@ impl Recording {
         // The order of a map's entries is another one each time.
         slots.values_mut().for_each(|slots| slots.sort_unstable());
         for block in &mut self.blocks {
-            let written: BTreeSet<u32> = block.steps.iter().filter_map(Step::writes).collect();
+            let written: BTreeSet<u32> =
+                block.steps.iter().filter_map(RegisterStep::writes).collect();
             let mut steps: Vec<(u32, u32)> = Vec::new();
             for register in written {
                 let slots = slots.get(&register).into_iter().flatten();
                 steps.extend(slots.map(|&slot| (slot, register)));
             }
             steps.sort_unstable();
-            let publish = |(slot, register)| Step::Publish { slot, register };
+            let publish = |(slot, register)| RegisterStep::Publish { slot, register };
             block.steps.extend(steps.into_iter().map(publish));
         }
     }
@@ -168,9 +171,9 @@ impl Recording {
         if open != 1 || self.current().next.is_some() {
             return Some("every block but the last one leads to others".to_string());
         }
-        let published = |block: &Recorded| {
-            let slot = |step: &Step| match step {
-                Step::Publish { slot, .. } => Some(*slot),
+        let published = |block: &RecordedBlock| {
+            let slot = |step: &RegisterStep| match step {
+                RegisterStep::Publish { slot, .. } => Some(*slot),
                 _ => None,
             };
             block.steps.iter().filter_map(slot).collect::<Vec<u32>>()
@@ -194,15 +197,15 @@ impl Recording {
     }
 
     fn flow(&self) -> Flow {
-        let end = |block: &Recorded| BlockEnd {
+        let end = |block: &RecordedBlock| BlockEnd {
             steps: block.steps.clone(),
-            next: block.next.unwrap_or(Next::End),
+            next: block.next.unwrap_or(Successor::End),
         };
         Flow { registers: self.registers, blocks: self.blocks.iter().map(end).collect() }
     }
 
     /// Completes the file.
-    pub(crate) fn finish_blocks(&mut self) -> Result<Written, ProgramError> {
+    pub(crate) fn finish_blocks(&mut self) -> Result<FileSummary, ProgramError> {
         let finished = || ProgramError::Refused("the program was finished before".to_string());
         let flow = self.flow();
         let writer = self.blocks[0].writer.take().ok_or_else(finished)?;

@@ -1,4 +1,4 @@
-//! [`State`]: values that a loop passes from iteration to iteration.
+//! [`LoopState`]: values that a loop passes from iteration to iteration.
 
 use crate::element::Element;
 use crate::fixed::Fixed;
@@ -7,7 +7,7 @@ use crate::value::Value;
 use crate::vector::Vector;
 
 /// Something made of secret values, always of as many and of the same types.
-pub trait State {
+pub trait LoopState {
     /// Appends its values.
     fn values(&self, values: &mut Vec<Value>);
 
@@ -18,13 +18,13 @@ pub trait State {
         Self: Sized;
 }
 
-impl State for () {
+impl LoopState for () {
     fn values(&self, _: &mut Vec<Value>) {}
 
     fn rebuilt(&self, _: &mut dyn Iterator<Item = Value>) {}
 }
 
-impl State for Value {
+impl LoopState for Value {
     fn values(&self, values: &mut Vec<Value>) {
         values.push(self.clone());
     }
@@ -36,7 +36,7 @@ impl State for Value {
 
 macro_rules! element {
     ($([$($parameters:tt)*] $type:ty;)+) => {
-        $(impl<$($parameters)*> State for $type {
+        $(impl<$($parameters)*> LoopState for $type {
             fn values(&self, values: &mut Vec<Value>) {
                 values.push(self.value().clone());
             }
@@ -55,7 +55,7 @@ element! {
     [] Bit;
 }
 
-impl<T: Element> State for Vector<T> {
+impl<T: Element> LoopState for Vector<T> {
     fn values(&self, values: &mut Vec<Value>) {
         values.extend_from_slice(self.chunks());
     }
@@ -66,7 +66,7 @@ impl<T: Element> State for Vector<T> {
     }
 }
 
-impl<S: State> State for Vec<S> {
+impl<S: LoopState> LoopState for Vec<S> {
     fn values(&self, values: &mut Vec<Value>) {
         self.iter().for_each(|state| state.values(values));
     }
@@ -76,7 +76,7 @@ impl<S: State> State for Vec<S> {
     }
 }
 
-impl<S: State, const N: usize> State for [S; N] {
+impl<S: LoopState, const N: usize> LoopState for [S; N] {
     fn values(&self, values: &mut Vec<Value>) {
         self.iter().for_each(|state| state.values(values));
     }
@@ -88,7 +88,7 @@ impl<S: State, const N: usize> State for [S; N] {
 
 macro_rules! tuple {
     ($($name:ident $index:tt),+) => {
-        impl<$($name: State),+> State for ($($name,)+) {
+        impl<$($name: LoopState),+> LoopState for ($($name,)+) {
             fn values(&self, values: &mut Vec<Value>) {
                 $(self.$index.values(values);)+
             }

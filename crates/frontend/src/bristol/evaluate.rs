@@ -5,8 +5,8 @@ use std::path::Path;
 use phineus_bytecode::{Column, Lane, Table};
 
 use crate::arguments::Arguments;
-use crate::bristol::gates::{Gate, Gates};
-use crate::bristol::import::{Circuit, Part};
+use crate::bristol::gates::{Gate, GateReader};
+use crate::bristol::import::{Circuit, ColumnBits};
 use crate::error::ProgramError;
 
 /// Instances that are evaluated at once, as the bits of a word.
@@ -50,7 +50,7 @@ pub(super) fn evaluate(
     Ok(vec![result])
 }
 
-fn set_inputs(wires: &mut [u64], parts: &[Part], table: &Table, first: u64, count: u64) {
+fn set_inputs(wires: &mut [u64], parts: &[ColumnBits], table: &Table, first: u64, count: u64) {
     for (column, part) in parts.iter().enumerate() {
         for instance in 0..count {
             let value = table.cell(first + instance, column);
@@ -63,7 +63,7 @@ fn set_inputs(wires: &mut [u64], parts: &[Part], table: &Table, first: u64, coun
 }
 
 fn run(path: &Path, wires: &mut [u64]) -> Result<(), ProgramError> {
-    let mut gates = Gates::open(path)?;
+    let mut gates = GateReader::open(path)?;
     let at = |wire: u64| wire as usize;
     while let Some(gate) = gates.next_gate()? {
         match gate {

@@ -16,28 +16,28 @@ use crate::error::ProgramError;
 
 /// A wire of the circuit being written: a number, or a public bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wire(u64);
+pub struct ExportedWire(u64);
 
-const ZERO: Wire = Wire(u64::MAX - 1);
-const ONE: Wire = Wire(u64::MAX);
+const ZERO: ExportedWire = ExportedWire(u64::MAX - 1);
+const ONE: ExportedWire = ExportedWire(u64::MAX);
 
-impl Default for Wire {
-    fn default() -> Wire {
+impl Default for ExportedWire {
+    fn default() -> ExportedWire {
         ZERO
     }
 }
 
 /// Records gates as lines of a Bristol Fashion file.
-pub struct Recorder {
+pub struct GateWriter {
     lines: BufWriter<std::fs::File>,
     gate_count: u64,
     next_wire: u64,
     failure: Option<std::io::Error>,
 }
 
-impl Recorder {
-    fn new(input_bits: u64) -> Result<Recorder, ProgramError> {
-        Ok(Recorder {
+impl GateWriter {
+    fn new(input_bits: u64) -> Result<GateWriter, ProgramError> {
+        Ok(GateWriter {
             lines: BufWriter::new(tempfile::tempfile()?),
             gate_count: 0,
             next_wire: input_bits,
@@ -46,7 +46,7 @@ impl Recorder {
     }
 
     /// Writes one gate and returns its result.
-    fn gate(&mut self, operands: &[u64], name: &str) -> Wire {
+    fn gate(&mut self, operands: &[u64], name: &str) -> ExportedWire {
         let result = self.next_wire;
         self.next_wire += 1;
         self.gate_count += 1;
@@ -59,10 +59,10 @@ impl Recorder {
         if let Err(error) = written {
             self.failure.get_or_insert(error);
         }
-        Wire(result)
+        ExportedWire(result)
     }
 
-    fn xor_one(&mut self, a: Wire, b: Wire) -> Wire {
+    fn xor_one(&mut self, a: ExportedWire, b: ExportedWire) -> ExportedWire {
         match (a, b) {
             (ZERO, other) | (other, ZERO) => other,
             (ONE, other) | (other, ONE) => self.not_one(other),
@@ -71,7 +71,7 @@ impl Recorder {
         }
     }
 
-    fn not_one(&mut self, a: Wire) -> Wire {
+    fn not_one(&mut self, a: ExportedWire) -> ExportedWire {
         match a {
             ZERO => ONE,
             ONE => ZERO,
@@ -79,7 +79,7 @@ impl Recorder {
         }
     }
 
-    fn and_one(&mut self, a: Wire, b: Wire) -> Wire {
+    fn and_one(&mut self, a: ExportedWire, b: ExportedWire) -> ExportedWire {
         match (a, b) {
             (ZERO, _) | (_, ZERO) => ZERO,
             (ONE, other) | (other, ONE) => other,
@@ -92,7 +92,7 @@ impl Recorder {
     fn finish(
         mut self,
         inputs: &[u64],
-        outputs: &[Vec<Wire>],
+        outputs: &[Vec<ExportedWire>],
         mut output: impl Write,
     ) -> Result<(), ProgramError> {
         for &wire in outputs.iter().flatten() {
@@ -119,34 +119,34 @@ impl Recorder {
     }
 }
 
-impl BitAlgebra for Recorder {
-    type Wire = Wire;
+impl BitAlgebra for GateWriter {
+    type Wire = ExportedWire;
 
-    fn xor(&mut self, out: &mut [Wire], a: &[Wire], b: &[Wire]) {
+    fn xor(&mut self, out: &mut [ExportedWire], a: &[ExportedWire], b: &[ExportedWire]) {
         for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b)) {
             *out = self.xor_one(a, b);
         }
     }
 
-    fn xor_assign(&mut self, out: &mut [Wire], a: &[Wire]) {
+    fn xor_assign(&mut self, out: &mut [ExportedWire], a: &[ExportedWire]) {
         for (out, &a) in out.iter_mut().zip(a) {
             *out = self.xor_one(*out, a);
         }
     }
 
-    fn not(&mut self, out: &mut [Wire], a: &[Wire]) {
+    fn not(&mut self, out: &mut [ExportedWire], a: &[ExportedWire]) {
         for (out, &a) in out.iter_mut().zip(a) {
             *out = self.not_one(a);
         }
     }
 
-    fn and(&mut self, out: &mut [Wire], a: &[Wire], b: &[Wire]) {
+    fn and(&mut self, out: &mut [ExportedWire], a: &[ExportedWire], b: &[ExportedWire]) {
         for (out, (&a, &b)) in out.iter_mut().zip(a.iter().zip(b.iter().cycle())) {
             *out = self.and_one(a, b);
         }
     }
 
-    fn constant(&mut self, out: &mut [Wire], value: bool) {
+    fn constant(&mut self, out: &mut [ExportedWire], value: bool) {
         out.fill(if value { ONE } else { ZERO });
     }
 }
@@ -159,11 +159,11 @@ pub trait Expansion {
     /// Executes `instruction`, which is neither input nor output.
     fn execute(
         &self,
-        recorder: &mut Recorder,
+        recorder: &mut GateWriter,
         instruction: &Instruction,
-        results: &mut [&mut [Wire]],
-        operands: &[&[Wire]],
-        scratch: &mut [Wire],
+        results: &mut [&mut [ExportedWire]],
+        operands: &[&[ExportedWire]],
+        scratch: &mut [ExportedWire],
     );
 }
 
@@ -181,10 +181,10 @@ pub fn export<R: Read + Seek>(
     let inputs = Ports::new(inputs.map(|port| (port.rows, &port.columns[..])))?;
     let outputs = description.outputs.iter();
     let outputs = Ports::new(outputs.map(|port| (port.rows, &port.columns[..])))?;
-    let mut written: Vec<Vec<Wire>> =
+    let mut written: Vec<Vec<ExportedWire>> =
         outputs.widths.iter().map(|&bits| vec![ZERO; bits as usize]).collect();
-    let mut recorder = Recorder::new(inputs.widths.iter().sum())?;
-    let mut values: Vec<Vec<Wire>> = Vec::new();
+    let mut recorder = GateWriter::new(inputs.widths.iter().sum())?;
+    let mut values: Vec<Vec<ExportedWire>> = Vec::new();
     let mut scratch = Vec::new();
     reader.for_each::<ProgramError>(|instruction| {
         match instruction.op {
@@ -196,14 +196,14 @@ pub fn export<R: Read + Seek>(
             _ => {
                 let needed = expansion.scratch_wires(instruction);
                 scratch.resize(needed.max(scratch.len()), ZERO);
-                let operands: Vec<&[Wire]> =
+                let operands: Vec<&[ExportedWire]> =
                     instruction.operands().iter().map(|&name| &values[name as usize][..]).collect();
                 let count = instruction.results().len();
-                let mut results: Vec<Vec<Wire>> = (0..count)
+                let mut results: Vec<Vec<ExportedWire>> = (0..count)
                     .map(|index| instruction.result_shape(index).wires() as usize)
                     .map(|wires| vec![ZERO; wires])
                     .collect();
-                let mut places: Vec<&mut [Wire]> =
+                let mut places: Vec<&mut [ExportedWire]> =
                     results.iter_mut().map(|wires| &mut wires[..]).collect();
                 expansion.execute(&mut recorder, instruction, &mut places, &operands, &mut scratch);
                 values.extend(results);
@@ -259,13 +259,18 @@ impl Ports {
         (column, places)
     }
 
-    fn read(&self, instruction: &Instruction) -> Vec<Wire> {
+    fn read(&self, instruction: &Instruction) -> Vec<ExportedWire> {
         let (column, places) = self.places(instruction);
         let first = self.first_wire[column];
-        places.map(|place| Wire(first + place)).collect()
+        places.map(|place| ExportedWire(first + place)).collect()
     }
 
-    fn write(&self, instruction: &Instruction, value: &[Wire], written: &mut [Vec<Wire>]) {
+    fn write(
+        &self,
+        instruction: &Instruction,
+        value: &[ExportedWire],
+        written: &mut [Vec<ExportedWire>],
+    ) {
         let (column, places) = self.places(instruction);
         for (place, &wire) in places.zip(value) {
             written[column][place as usize] = wire;

@@ -13,7 +13,7 @@ const LINE_BYTES_MAX: u64 = 1 << 22;
 
 /// Header of a circuit file, before its gates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct CircuitHeader {
     /// Number of gates.
     pub gates: u64,
     /// Number of wires.
@@ -26,7 +26,7 @@ pub struct Header {
     pub fashion: bool,
 }
 
-impl Header {
+impl CircuitHeader {
     /// Bits of all inputs.
     pub fn input_bits(&self) -> u64 {
         self.inputs.iter().sum()
@@ -38,7 +38,7 @@ impl Header {
     }
 }
 
-/// One gate; the wires of a gate of many ANDs stand in [`Gates::wires`].
+/// One gate; the wires of a gate of many ANDs stand in [`GateReader::wires`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Exclusive or of two wires into a third.
@@ -56,32 +56,32 @@ pub enum Gate {
 }
 
 /// The gates of a circuit file, one after the other.
-pub struct Gates {
+pub struct GateReader {
     input: BufReader<File>,
     file: String,
     line: String,
     line_number: u64,
     pending: bool,
-    header: Header,
+    header: CircuitHeader,
     gate_count: u64,
     defined: u64,
     is_defined: Vec<u64>,
     wires: Vec<u64>,
 }
 
-impl Gates {
+impl GateReader {
     /// Opens a circuit file and reads its header.
-    pub fn open(path: &Path) -> Result<Gates, ProgramError> {
+    pub fn open(path: &Path) -> Result<GateReader, ProgramError> {
         let input = File::open(path)?;
         let file_bytes = input.metadata()?.len();
         let name = path.file_name().unwrap_or(path.as_os_str());
-        let mut gates = Gates {
+        let mut gates = GateReader {
             input: BufReader::with_capacity(256 * 1024, input),
             file: name.to_string_lossy().into_owned(),
             line: String::new(),
             line_number: 0,
             pending: false,
-            header: Header {
+            header: CircuitHeader {
                 gates: 0,
                 wires: 0,
                 inputs: Vec::new(),
@@ -99,7 +99,7 @@ impl Gates {
     }
 
     /// Header of the file, before its gates.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &CircuitHeader {
         &self.header
     }
 

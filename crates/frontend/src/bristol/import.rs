@@ -9,13 +9,13 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 
 use crate::arguments::{Arguments, Parameter};
 use crate::bristol::evaluate::evaluate;
-use crate::bristol::gates::{Gate, Gates, Header};
+use crate::bristol::gates::{CircuitHeader, Gate, GateReader};
 use crate::error::ProgramError;
 use crate::parties::{first_names, parties_parameter, party_names, receivers, to_parameter};
 use crate::port::column;
 use crate::program::Program;
 use crate::tracer::Tracer;
-use crate::value::{Place, Value};
+use crate::value::{Value, ValueOrigin};
 
 /// Bits of one column.
 const COLUMN_BITS: u64 = 256;
@@ -28,12 +28,12 @@ pub struct Circuit {
     name: String,
     about: String,
     path: PathBuf,
-    header: Header,
+    header: CircuitHeader,
 }
 
 /// The part of an input or output that is one column.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct ColumnBits {
     pub(super) column: Column,
     pub(super) first_wire: u64,
     pub(super) bits: u64,
@@ -42,7 +42,7 @@ pub(super) struct Part {
 impl Circuit {
     /// Opens a circuit file and reads its header.
     pub fn open(path: &Path) -> Result<Circuit, ProgramError> {
-        let header = Gates::open(path)?.header().clone();
+        let header = GateReader::open(path)?.header().clone();
         let stem = path.file_stem().unwrap_or(path.as_os_str());
         let (format, gates) = match header.fashion {
             true => ("Bristol Fashion", header.gates),
@@ -57,7 +57,7 @@ impl Circuit {
     }
 
     /// Header of the file, before its gates.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &CircuitHeader {
         &self.header
     }
 
@@ -83,7 +83,7 @@ impl Circuit {
     pub(super) fn input_parts(
         &self,
         arguments: &Arguments,
-    ) -> Result<Vec<(String, Vec<Part>)>, ProgramError> {
+    ) -> Result<Vec<(String, Vec<ColumnBits>)>, ProgramError> {
         let names = party_names(arguments)?;
         let owners = self.owners(arguments, names.len())?;
         let mut parties: Vec<_> = names.into_iter().map(|name| (name, Vec::new())).collect();
@@ -97,7 +97,7 @@ impl Circuit {
     }
 
     /// The columns of the outputs.
-    pub(super) fn output_parts(&self) -> Vec<Part> {
+    pub(super) fn output_parts(&self) -> Vec<ColumnBits> {
         let mut wire = self.header.wires - self.header.output_bits();
         let mut all = Vec::new();
         for (index, &bits) in self.header.outputs.iter().enumerate() {
@@ -115,7 +115,7 @@ impl Circuit {
 }
 
 /// One input or output cut into columns, the lowest bits first.
-fn parts(name: &str, first_wire: u64, bits: u64) -> Vec<Part> {
+fn parts(name: &str, first_wire: u64, bits: u64) -> Vec<ColumnBits> {
     let count = bits.div_ceil(COLUMN_BITS);
     (0..count)
         .map(|index| {
@@ -128,7 +128,7 @@ fn parts(name: &str, first_wire: u64, bits: u64) -> Vec<Part> {
                 0..=64 => Encoding::Number,
                 _ => Encoding::Hex,
             };
-            Part {
+            ColumnBits {
                 column: column(&name, ElementType::unsigned(width as u16), encoding),
                 first_wire: first_wire + index * COLUMN_BITS,
                 bits: width,
@@ -242,7 +242,7 @@ impl Circuit {
         arguments: &Arguments,
         tracer: &Tracer,
         instances: u64,
-    ) -> Result<Vec<(Part, Vec<Value>)>, ProgramError> {
+    ) -> Result<Vec<(ColumnBits, Vec<Value>)>, ProgramError> {
         let mut inputs = Vec::new();
         for (party, parts) in self.input_parts(arguments)? {
             let mut port = tracer.input(&party, instances);
@@ -255,7 +255,7 @@ impl Circuit {
     }
 
     fn run_gates(&self, wires: &mut Wires<'_>) -> Result<(), ProgramError> {
-        let mut gates = Gates::open(&self.path)?;
+        let mut gates = GateReader::open(&self.path)?;
         if *gates.header() != self.header {
             return Err(ProgramError::Refused(format!(
                 "{} changed while it was read",
@@ -322,18 +322,18 @@ impl Wires<'_> {
     fn set(&mut self, wire: u64, value: impl FnOnce(&Self) -> Value) {
         let value = value(self);
         self.names[wire as usize] = match value.place() {
-            Place::Named(name) => *name,
-            Place::Input(_) | Place::Delayed(_) => {
+            ValueOrigin::Named(name) => *name,
+            ValueOrigin::Input(_) | ValueOrigin::Delayed(_) => {
                 self.tracer.name_in(&value, value.sharing()).unwrap_or(NONE)
             }
-            Place::Known(lane) if lane.is_zero() => ZERO,
-            Place::Known(_) => ONE,
-            Place::Poisoned => NONE,
+            ValueOrigin::Known(lane) if lane.is_zero() => ZERO,
+            ValueOrigin::Known(_) => ONE,
+            ValueOrigin::Poisoned => NONE,
         };
     }
 
     /// Sets the wires of `part` from its column's rows, from row `first` on.
-    fn unpack(&mut self, part: &Part, rows: &[Value], first: u64) {
+    fn unpack(&mut self, part: &ColumnBits, rows: &[Value], first: u64) {
         let lanes = u64::from(rows[0].lanes());
         let wanted = u64::from(self.lanes);
         let pieces = crate::vector::slice_pieces(rows, lanes as u32, first, wanted);
@@ -345,7 +345,7 @@ impl Wires<'_> {
     }
 
     /// Appends the wires of `part` to its column.
-    fn pack(&self, part: &Part, column: &mut Vec<Value>) {
+    fn pack(&self, part: &ColumnBits, column: &mut Vec<Value>) {
         let most = crate::vector::lanes_for(part.bits as u16);
         let mut start = 0;
         while start < self.lanes {

@@ -11,6 +11,6 @@ mod export;
 mod gates;
 mod import;
 
-pub use export::{Expansion, Recorder, Wire, export};
-pub use gates::{Gate, Gates, Header, PORT_BITS_MAX};
+pub use export::{Expansion, ExportedWire, GateWriter, export};
+pub use gates::{CircuitHeader, Gate, GateReader, PORT_BITS_MAX};
 pub use import::Circuit;

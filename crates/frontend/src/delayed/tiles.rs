@@ -2,22 +2,22 @@
 
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
 
-use super::{Done, Outline, is_same};
+use super::{Outline, RecordedSum, is_same};
 use crate::value::Value;
 
 /// How a product of matrices is cut into products that values hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Tiles {
+struct Tiling {
     rows: usize,
     columns: usize,
     vectors: usize,
 }
 
-impl Tiles {
+impl Tiling {
     /// Those that open the fewest elements; of equals the ones with the most columns, and then
     /// rows, as each factor costs oblivious transfers in preprocessing. Sides are whole, or powers
     /// of two.
-    fn new([rows, columns, vectors]: [usize; 3], most: usize) -> Tiles {
+    fn new([rows, columns, vectors]: [usize; 3], most: usize) -> Tiling {
         let sides = (0..=most.ilog2()).map(|log| 1 << log).filter(|side| *side < vectors);
         let whole = (vectors <= most).then_some(vectors);
         let tiles = sides.chain(whole).map(|side| {
@@ -25,7 +25,7 @@ impl Tiles {
             let own = if rows <= room { rows } else { 1 << room.ilog2() };
             let opened = rows * vectors.div_ceil(side) + vectors * rows.div_ceil(own);
             let columns = columns.min(most / own.max(side));
-            (opened, Tiles { rows: own, columns, vectors: side })
+            (opened, Tiling { rows: own, columns, vectors: side })
         });
         let best = tiles.min_by_key(|(opened, tiles)| {
             (*opened, std::cmp::Reverse((tiles.columns, tiles.rows)))
@@ -35,7 +35,7 @@ impl Tiles {
 }
 
 /// The sum of the products of each; nothing where there are no products.
-pub(super) fn products(group: &[(Done, Outline<'_>)]) -> Vec<Value> {
+pub(super) fn products(group: &[(RecordedSum, Outline<'_>)]) -> Vec<Value> {
     let vectors: Vec<&Value> = group[0].1.terms.iter().map(|term| &term.vector).collect();
     let Some(first) = vectors.first() else { return Vec::new() };
     let factors: Vec<Vec<&(Value, u32)>> = group
@@ -44,7 +44,7 @@ pub(super) fn products(group: &[(Done, Outline<'_>)]) -> Vec<Value> {
         .collect();
     let rows = first.lanes() as usize;
     let most = (VALUE_WIRES_MAX / u32::from(first.width())) as usize;
-    let tiles = Tiles::new([rows, vectors.len(), group.len()], most);
+    let tiles = Tiling::new([rows, vectors.len(), group.len()], most);
     let seconds: Vec<Vec<Value>> = (0..vectors.len())
         .step_by(tiles.columns)
         .map(|at| {
@@ -99,10 +99,10 @@ fn second_tile(sums: &[Vec<&(Value, u32)>], columns: std::ops::Range<usize>) -> 
 }
 
 /// Lanes that lie together in a value: from where on, and how many.
-type Run<'a> = (&'a Value, u32, u32);
+type LaneRange<'a> = (&'a Value, u32, u32);
 
-fn runs<'a>(lanes: &[&'a (Value, u32)]) -> Vec<Run<'a>> {
-    let mut runs: Vec<Run<'a>> = Vec::new();
+fn runs<'a>(lanes: &[&'a (Value, u32)]) -> Vec<LaneRange<'a>> {
+    let mut runs: Vec<LaneRange<'a>> = Vec::new();
     for (value, lane) in lanes {
         match runs.last_mut() {
             Some((known, start, count)) if is_same(known, value) && *start + *count == *lane => {
@@ -114,7 +114,7 @@ fn runs<'a>(lanes: &[&'a (Value, u32)]) -> Vec<Run<'a>> {
     runs
 }
 
-fn packed(runs: &[Run<'_>]) -> Value {
+fn packed(runs: &[LaneRange<'_>]) -> Value {
     joined(runs.iter().map(|(value, start, count)| value.lane_slice(*start, *count)).collect())
 }
 

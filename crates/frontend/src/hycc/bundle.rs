@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::ProgramError;
 
 use super::bytes::read_module;
-use super::module::{Module, Variable};
+use super::module::{HyccModule, SourceVariable};
 
 /// The most bytes of a module's file: it is held in memory while it is read.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -30,7 +30,7 @@ pub(super) enum Purpose {
 
 /// The modules by name.
 pub(super) struct Bundle {
-    pub(super) modules: BTreeMap<String, (Module, Purpose)>,
+    pub(super) modules: BTreeMap<String, (HyccModule, Purpose)>,
     main: String,
 }
 
@@ -104,9 +104,11 @@ impl Bundle {
                     "module '{name}' calls '{missing}', which is not in the bundle"
                 ));
             };
-            let fits = |wanted: &Variable, mut given: Box<dyn Iterator<Item = &Variable> + '_>| {
-                given.any(|given| given.name == wanted.name && given.bits() == wanted.bits())
-            };
+            let fits =
+                |wanted: &SourceVariable,
+                 mut given: Box<dyn Iterator<Item = &SourceVariable> + '_>| {
+                    given.any(|given| given.name == wanted.name && given.bits() == wanted.bits())
+                };
             for (_, input) in &callee.inputs {
                 let given = call.arguments.iter().map(|argument| &argument.variable);
                 if !fits(&input.variable, Box::new(given)) {
@@ -134,10 +136,10 @@ impl Bundle {
 fn only_once<'a>(
     module: &str,
     kind: &str,
-    variables: impl Iterator<Item = &'a Variable>,
+    variables: impl Iterator<Item = &'a SourceVariable>,
 ) -> Result<(), ProgramError> {
     let mut names = BTreeSet::new();
-    for Variable { name, .. } in variables {
+    for SourceVariable { name, .. } in variables {
         if !names.insert(name) {
             return refused(format!("module '{module}' has two variables '{name}' as {kind}s"));
         }
@@ -149,7 +151,7 @@ fn no_fit<T>(
     caller: &str,
     callee: &str,
     verb: &str,
-    variable: &Variable,
+    variable: &SourceVariable,
 ) -> Result<T, ProgramError> {
     let (name, bits) = (&variable.name, variable.bits());
     refused(format!(
@@ -231,7 +233,7 @@ fn contents(path: &Path) -> Result<Vec<u8>, ProgramError> {
     Ok(std::fs::read(path)?)
 }
 
-fn read(file: &Path) -> Result<Module, ProgramError> {
+fn read(file: &Path) -> Result<HyccModule, ProgramError> {
     let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     read_module(&name, &contents(file)?)
 }

@@ -5,7 +5,9 @@
 
 use crate::error::ProgramError;
 
-use super::module::{Call, Gate, Incoming, Leaf, Module, Operation, Outgoing, Variable};
+use super::module::{
+    Call, Gate, HyccModule, Incoming, Operation, Outgoing, SourceVariable, VariableElement,
+};
 use super::order::order;
 
 const MAGIC: u32 = 0xcb11_c06c;
@@ -26,7 +28,7 @@ struct Bytes<'a> {
 }
 
 /// Reads a module from the bytes of `file`.
-pub(super) fn read_module(file: &str, data: &[u8]) -> Result<Module, ProgramError> {
+pub(super) fn read_module(file: &str, data: &[u8]) -> Result<HyccModule, ProgramError> {
     let mut bytes = Bytes { file, data, at: 0 };
     if bytes.word()? != MAGIC {
         return Err(bytes.error("this is no circuit of HyCC: it does not begin as one"));
@@ -50,7 +52,7 @@ pub(super) fn read_module(file: &str, data: &[u8]) -> Result<Module, ProgramErro
         let found = widths.len();
         return Err(bytes.error(format!("the inputs have {found} wires, not {input_wires}")));
     }
-    let mut module = Module {
+    let mut module = HyccModule {
         name,
         inputs,
         outputs: Vec::new(),
@@ -150,7 +152,7 @@ impl<'a> Bytes<'a> {
             let mut leaves = Vec::new();
             self.leaves("", 0, &mut leaves)?;
             match &leaves[..] {
-                [Leaf { width: 32, .. }] => self.word()?,
+                [VariableElement { width: 32, .. }] => self.word()?,
                 _ => return Err(self.error("a property that is no integer of 32 bits")),
             };
         }
@@ -162,7 +164,7 @@ impl<'a> Bytes<'a> {
         &mut self,
         name: &str,
         depth: usize,
-        leaves: &mut Vec<Leaf>,
+        leaves: &mut Vec<VariableElement>,
     ) -> Result<(), ProgramError> {
         let kind = self.byte()? & 0x3f;
         let size = self.number()?;
@@ -178,7 +180,7 @@ impl<'a> Bytes<'a> {
                     return Err(self.error(format!("an integer of {size} bits, not of 1 to 64")));
                 }
                 let (name, is_signed) = (name.to_owned(), kind == 1);
-                leaves.push(Leaf { name, width: size as u8, is_signed });
+                leaves.push(VariableElement { name, width: size as u8, is_signed });
             }
             3 => {
                 let start = self.at;
@@ -209,10 +211,10 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    fn variable(&mut self, name: String) -> Result<Variable, ProgramError> {
+    fn variable(&mut self, name: String) -> Result<SourceVariable, ProgramError> {
         let mut leaves = Vec::new();
         self.leaves(&name, 0, &mut leaves)?;
-        Ok(Variable { name, leaves })
+        Ok(SourceVariable { name, leaves })
     }
 
     fn input(&mut self) -> Result<(u8, Incoming), ProgramError> {
@@ -282,7 +284,11 @@ impl<'a> Bytes<'a> {
     }
 
     /// Gives the input wires to the inputs and then to the results of calls.
-    fn assign_wires(&self, module: &mut Module, calls: &mut [Call]) -> Result<(), ProgramError> {
+    fn assign_wires(
+        &self,
+        module: &mut HyccModule,
+        calls: &mut [Call],
+    ) -> Result<(), ProgramError> {
         let widths = &module.widths;
         let mut next = 0usize;
         let inputs = module.inputs.iter_mut().map(|(_, incoming)| incoming);
@@ -315,7 +321,7 @@ impl<'a> Bytes<'a> {
         Ok(wire)
     }
 
-    fn gate(&mut self, module: &mut Module) -> Result<(), ProgramError> {
+    fn gate(&mut self, module: &mut HyccModule) -> Result<(), ProgramError> {
         use Operation::{Add, And, Mul, Neg, Not, Or, Sub, Xor};
         let code = self.byte()?;
         let first = module.widths.len() as u32;
@@ -346,7 +352,11 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    fn compute(&mut self, module: &mut Module, operation: Operation) -> Result<Gate, ProgramError> {
+    fn compute(
+        &mut self,
+        module: &mut HyccModule,
+        operation: Operation,
+    ) -> Result<Gate, ProgramError> {
         let first = module.widths.len() as u32;
         let mut operands = [0; 2];
         for operand in operands.iter_mut().take(operation.operand_count()) {
@@ -365,7 +375,7 @@ impl<'a> Bytes<'a> {
         Ok(Gate::Compute { operation, operands, first })
     }
 
-    fn constant(&mut self, module: &mut Module) -> Result<Gate, ProgramError> {
+    fn constant(&mut self, module: &mut HyccModule) -> Result<Gate, ProgramError> {
         let first = module.widths.len() as u32;
         let (width, value) = (self.number()?, self.number()?);
         if width == 0 || width > 64 || (width < 64 && value >> width != 0) {
@@ -375,7 +385,7 @@ impl<'a> Bytes<'a> {
         Ok(Gate::Constant { value, first })
     }
 
-    fn combine(&mut self, module: &mut Module, count: usize) -> Result<Gate, ProgramError> {
+    fn combine(&mut self, module: &mut HyccModule, count: usize) -> Result<Gate, ProgramError> {
         let first = module.widths.len() as u32;
         let start = module.combined.len() as u32;
         for _ in 0..count {

@@ -1,10 +1,10 @@
-//! [`Module`]: one circuit of a hybrid circuit, as its file has it.
+//! [`HyccModule`]: one circuit of a hybrid circuit, as its file has it.
 
 use std::ops::Range;
 
 /// An integer of a variable: all of it, or an element of an array or structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Leaf {
+pub(super) struct VariableElement {
     pub(super) name: String,
     pub(super) width: u8,
     pub(super) is_signed: bool,
@@ -12,12 +12,12 @@ pub(super) struct Leaf {
 
 /// A variable of the source program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Variable {
+pub(super) struct SourceVariable {
     pub(super) name: String,
-    pub(super) leaves: Vec<Leaf>,
+    pub(super) leaves: Vec<VariableElement>,
 }
 
-impl Variable {
+impl SourceVariable {
     pub(super) fn bits(&self) -> u64 {
         self.leaves.iter().map(|leaf| u64::from(leaf.width)).sum()
     }
@@ -29,13 +29,13 @@ impl Variable {
 
 /// A variable that comes into the module, and its wires.
 pub(super) struct Incoming {
-    pub(super) variable: Variable,
+    pub(super) variable: SourceVariable,
     pub(super) wires: Range<u32>,
 }
 
 /// A variable that leaves the module, and its wires.
 pub(super) struct Outgoing {
-    pub(super) variable: Variable,
+    pub(super) variable: SourceVariable,
     pub(super) wires: Vec<u32>,
 }
 
@@ -75,7 +75,8 @@ pub(super) enum Gate {
     Compute { operation: Operation, operands: [u32; 2], first: u32 },
     /// An integer or bit.
     Constant { value: u64, first: u32 },
-    /// The bits of `operands`, the lowest first, as one integer; a part of [`Module::combined`].
+    /// The bits of `operands`, the lowest first, as one integer; a part of
+    /// [`HyccModule::combined`].
     Combine { operands: Range<u32>, first: u32 },
     /// The bits of an integer, the lowest first.
     Split { operand: u32, first: u32 },
@@ -89,7 +90,7 @@ pub(super) enum ModuleStep {
 }
 
 /// One circuit.
-pub(super) struct Module {
+pub(super) struct HyccModule {
     pub(super) name: String,
     /// Inputs with the party that brings them, where the module is the main one.
     pub(super) inputs: Vec<(u8, Incoming)>,
@@ -103,7 +104,7 @@ pub(super) struct Module {
     pub(super) order: Vec<ModuleStep>,
 }
 
-impl Module {
+impl HyccModule {
     /// The operands of a gate.
     pub(super) fn operands<'a>(&'a self, gate: &'a Gate) -> &'a [u32] {
         match gate {

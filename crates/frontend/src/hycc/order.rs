@@ -3,16 +3,16 @@
 //! A file has its gates in order, but for the results of calls, which are wires from the beginning
 //! although the arguments are made by gates. What no output needs is left out.
 
-use super::module::{Gate, Module, ModuleStep};
+use super::module::{Gate, HyccModule, ModuleStep};
 
 /// The origin of a wire that is an input.
 const NOBODY: u32 = u32::MAX;
 
 /// The steps that the outputs need; the name of a call in a circle if there is one.
-pub(super) fn order(module: &Module) -> Result<Vec<ModuleStep>, String> {
+pub(super) fn order(module: &HyccModule) -> Result<Vec<ModuleStep>, String> {
     let gates = module.gates.len() as u32;
     let makers = makers(module);
-    let mut marks = vec![Mark::None; module.gates.len() + module.calls.len()];
+    let mut marks = vec![VisitState::None; module.gates.len() + module.calls.len()];
     let mut order = Vec::new();
     let outputs = module.outputs.iter().flat_map(|output| &output.wires);
     let mut stack: Vec<(u32, bool)> = Vec::new();
@@ -23,22 +23,22 @@ pub(super) fn order(module: &Module) -> Result<Vec<ModuleStep>, String> {
                 continue;
             }
             if is_ready {
-                marks[node as usize] = Mark::Done;
+                marks[node as usize] = VisitState::Done;
                 order.push(match node.checked_sub(gates) {
                     Some(call) => ModuleStep::Call(call),
                     None => ModuleStep::Gate(node),
                 });
                 continue;
             }
-            if marks[node as usize] != Mark::None {
+            if marks[node as usize] != VisitState::None {
                 continue;
             }
-            marks[node as usize] = Mark::Open;
+            marks[node as usize] = VisitState::Open;
             stack.push((node, true));
             for_each_operand(module, node, |wire| {
                 let maker = makers[wire as usize];
                 // What is open is needed by this node, and needs it.
-                if maker != NOBODY && marks[maker as usize] == Mark::Open {
+                if maker != NOBODY && marks[maker as usize] == VisitState::Open {
                     return Err(module.calls.first().map_or_else(String::new, |c| c.name.clone()));
                 }
                 stack.push((maker, false));
@@ -50,14 +50,14 @@ pub(super) fn order(module: &Module) -> Result<Vec<ModuleStep>, String> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum VisitState {
     None,
     Open,
     Done,
 }
 
 /// For each wire the gate that makes it, or the call, counted after the gates.
-fn makers(module: &Module) -> Vec<u32> {
+fn makers(module: &HyccModule) -> Vec<u32> {
     let mut makers = vec![NOBODY; module.widths.len()];
     for (index, gate) in module.gates.iter().enumerate() {
         let (first, count) = match gate {
@@ -78,7 +78,7 @@ fn makers(module: &Module) -> Vec<u32> {
 }
 
 fn for_each_operand(
-    module: &Module,
+    module: &HyccModule,
     node: u32,
     mut visit: impl FnMut(u32) -> Result<(), String>,
 ) -> Result<(), String> {

@@ -16,7 +16,7 @@ use crate::tracer::Tracer;
 use crate::value::Value;
 
 use super::bundle::{Bundle, Purpose};
-use super::module::{Leaf, Module, Variable};
+use super::module::{HyccModule, SourceVariable, VariableElement};
 use super::run::{Plain, Secret, Sharings, Word, fit, run};
 
 /// Instances that run as lanes of one instruction: as many integers of 64 bits fit a value.
@@ -32,11 +32,11 @@ pub struct Hybrid {
     bundle: Bundle,
 }
 
-fn element(leaf: &Leaf) -> ElementType {
+fn element(leaf: &VariableElement) -> ElementType {
     ElementType::integer(leaf.width.into(), leaf.is_signed)
 }
 
-fn columns<'a>(variables: impl Iterator<Item = &'a Variable>) -> Vec<Column> {
+fn columns<'a>(variables: impl Iterator<Item = &'a SourceVariable>) -> Vec<Column> {
     let leaves = variables.flat_map(|variable| &variable.leaves);
     leaves.map(|leaf| column(&leaf.name, element(leaf), Encoding::Number)).collect()
 }
@@ -60,12 +60,12 @@ impl Hybrid {
         })
     }
 
-    fn main(&self) -> &(Module, Purpose) {
+    fn main(&self) -> &(HyccModule, Purpose) {
         &self.bundle.modules[self.bundle.main()]
     }
 
     /// The variables that a party brings, with their places among all inputs.
-    fn inputs_of(&self, party: usize) -> Vec<(usize, &Variable)> {
+    fn inputs_of(&self, party: usize) -> Vec<(usize, &SourceVariable)> {
         let inputs = self.main().0.inputs.iter().enumerate();
         inputs
             .filter(|(_, (owner, _))| usize::from(*owner) == party)
@@ -74,7 +74,7 @@ impl Hybrid {
     }
 
     /// The parties that bring something, and the variables.
-    fn owners(&self) -> Vec<(&'static str, Vec<(usize, &Variable)>)> {
+    fn owners(&self) -> Vec<(&'static str, Vec<(usize, &SourceVariable)>)> {
         let all = PARTIES.into_iter().enumerate();
         let all = all.map(|(party, name)| (name, self.inputs_of(party)));
         all.filter(|(_, variables)| !variables.is_empty()).collect()

@@ -6,7 +6,7 @@ use crate::tracer::Tracer;
 use crate::value::Value;
 
 use super::bundle::{Bundle, Purpose};
-use super::module::{Gate, Module, ModuleStep, Operation};
+use super::module::{Gate, HyccModule, ModuleStep, Operation};
 
 /// Values and operations that a circuit computes with.
 pub(super) trait Algebra {
@@ -97,7 +97,7 @@ fn known<A: Algebra>(wires: &[Option<A::Wire>], name: u32) -> &A::Wire {
 
 /// The first wire that a gate makes, and what it makes.
 fn gate_results<A: Algebra>(
-    module: &Module,
+    module: &HyccModule,
     gate: &Gate,
     purpose: Purpose,
     algebra: &A,
@@ -126,7 +126,7 @@ fn gate_results<A: Algebra>(
 /// Runs a call: variables are matched by their names.
 fn call<A: Algebra>(
     bundle: &Bundle,
-    module: &Module,
+    module: &HyccModule,
     index: usize,
     algebra: &A,
     wires: &mut [Option<A::Wire>],

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_channels::{Altering, Place};
+use phineus_channels::{Altering, MessagePosition};
 use phineus_channels::{Channel, memory_pair};
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
 
@@ -105,7 +105,7 @@ fn session_with(
     let choices: Vec<u64> = vec![0x0123_4567_89ab_cdef; count.div_ceil(64)];
     let chosen = choices.clone();
     let cheat = thread::spawn(move || {
-        let flip = move |place: Place, bytes: &mut [u8]| {
+        let flip = move |place: MessagePosition, bytes: &mut [u8]| {
             let at = flipped.and_then(|at| at.checked_sub(place.first_byte));
             if let Some(byte) = at.and_then(|at| bytes.get_mut(at as usize)) {
                 *byte ^= 4;

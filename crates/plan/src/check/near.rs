@@ -16,19 +16,19 @@ use crate::limits::HELD_MAX;
 type Numbered = Vec<(u64, Instruction)>;
 
 /// A program's instructions, some of them elsewhere than in the program.
-pub(super) struct Expected<'a, R> {
+pub(super) struct ExpectedOrder<'a, R> {
     program: &'a mut ProgramReader<R>,
     frame: usize,
     at: usize,
     instructions: Vec<Instruction>,
     /// First outputs are moved, then inputs among what that gives.
-    outputs: Moves,
-    inputs: Moves,
+    outputs: MovedInstructions,
+    inputs: MovedInstructions,
 }
 
 /// Some instructions, each with the number of the instruction that it comes before.
 #[derive(Default)]
-struct Moves {
+struct MovedInstructions {
     moved: Numbered,
     /// The numbers of the instructions that are not where they were.
     gone: HashSet<u64>,
@@ -37,13 +37,13 @@ struct Moves {
     index: u64,
 }
 
-impl Moves {
+impl MovedInstructions {
     /// Of instructions that come before others, each with its own number.
-    fn new(mut places: Vec<(u64, u64, Instruction)>) -> Moves {
+    fn new(mut places: Vec<(u64, u64, Instruction)>) -> MovedInstructions {
         places.sort_unstable_by_key(|&(before, number, _)| (before, number));
         let gone = places.iter().map(|&(_, number, _)| number).collect();
         let moved = places.into_iter().map(|(before, _, moved)| (before, moved)).collect();
-        Moves { moved, gone, ..Moves::default() }
+        MovedInstructions { moved, gone, ..MovedInstructions::default() }
     }
 
     /// The next instruction, if `source` gives those before any is moved.
@@ -67,14 +67,15 @@ impl Moves {
     }
 }
 
-impl<'a, R: Read + Seek> Expected<'a, R> {
+impl<'a, R: Read + Seek> ExpectedOrder<'a, R> {
     pub(super) fn new(
         program: &'a mut ProgramReader<R>,
         ports: PortOrder,
-    ) -> Result<Expected<'a, R>, Error> {
-        let (outputs, inputs) = (Moves::default(), Moves::default());
+    ) -> Result<ExpectedOrder<'a, R>, Error> {
+        let (outputs, inputs) = (MovedInstructions::default(), MovedInstructions::default());
         let instructions = Vec::new();
-        let mut expected = Expected { program, frame: 0, at: 0, instructions, outputs, inputs };
+        let mut expected =
+            ExpectedOrder { program, frame: 0, at: 0, instructions, outputs, inputs };
         if ports == PortOrder::Near {
             expected.outputs = outputs_moved(expected.program)?;
             expected.inputs = expected.inputs_moved()?;
@@ -83,7 +84,7 @@ impl<'a, R: Read + Seek> Expected<'a, R> {
     }
 
     pub(super) fn next(&mut self) -> Result<Option<Instruction>, Error> {
-        let Expected { program, frame, at, instructions, outputs, inputs } = self;
+        let ExpectedOrder { program, frame, at, instructions, outputs, inputs } = self;
         let mut given = || loop {
             if let Some(instruction) = instructions.get(*at) {
                 *at += 1;
@@ -99,7 +100,7 @@ impl<'a, R: Read + Seek> Expected<'a, R> {
     }
 
     /// Inputs, and movements behind them, in the order in which they come; outputs have moved.
-    fn inputs_moved(&mut self) -> Result<Moves, Error> {
+    fn inputs_moved(&mut self) -> Result<MovedInstructions, Error> {
         // What might move, and for each value it gives who uses it.
         let mut candidates: Numbered = Vec::new();
         let mut users: HashMap<u64, Vec<u64>> = HashMap::new();
@@ -128,7 +129,7 @@ impl<'a, R: Read + Seek> Expected<'a, R> {
     }
 }
 
-fn places_of_inputs(candidates: &Numbered, users: &HashMap<u64, Vec<u64>>) -> Moves {
+fn places_of_inputs(candidates: &Numbered, users: &HashMap<u64, Vec<u64>>) -> MovedInstructions {
     let mut places = Vec::new();
     // By first use and last number: the bundles, the instruction that gives the value last.
     let mut held: BTreeMap<(u64, u64), Numbered> = BTreeMap::new();
@@ -168,11 +169,13 @@ fn places_of_inputs(candidates: &Numbered, users: &HashMap<u64, Vec<u64>>) -> Mo
     for ((first_use, _), bundle) in held {
         places.extend(bundle.into_iter().map(|(own, moved)| (first_use, own, moved)));
     }
-    Moves::new(places)
+    MovedInstructions::new(places)
 }
 
 /// Outputs, and movements before them, in the order in which they come.
-fn outputs_moved<R: Read + Seek>(program: &mut ProgramReader<R>) -> Result<Moves, Error> {
+fn outputs_moved<R: Read + Seek>(
+    program: &mut ProgramReader<R>,
+) -> Result<MovedInstructions, Error> {
     let mut found = FromTheEnd::default();
     let mut number = program.instruction_count();
     let mut instructions = Vec::new();
@@ -186,7 +189,7 @@ fn outputs_moved<R: Read + Seek>(program: &mut ProgramReader<R>) -> Result<Moves
     let FromTheEnd { held, mut places, .. } = found;
     // Nothing defines what these use: they stay, and are found where values are looked up.
     places.extend(held.into_values().flatten().map(|(own, moved)| (own, own, moved)));
-    Ok(Moves::new(places))
+    Ok(MovedInstructions::new(places))
 }
 
 /// Uses in a program's instructions from some point to the end.

@@ -3,12 +3,12 @@
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, mask_of};
 
 use super::Lowering;
-use super::claims::{Integer, Sink};
+use super::claims::{LoweringOutput, RangedElement};
 use super::operations::{Done, arithmetic};
 use super::range::{self, Range};
 use crate::error::Error;
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     /// On single bits.
     pub(super) fn logic(&mut self, i: &Instruction) -> Done {
         let (Some(a), Some(b)) =
@@ -41,7 +41,7 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// The low `width` bits of a value as unsigned integers.
-    pub(super) fn cut(&mut self, operand: u64, width: u16) -> Result<Option<Integer>, Error> {
+    pub(super) fn cut(&mut self, operand: u64, width: u16) -> Result<Option<RangedElement>, Error> {
         let Some(integer) = self.integer(operand)? else { return Ok(None) };
         let lanes = self.value(operand).lanes;
         if integer.range().is_within(Range::of_type(width, false)) {
@@ -73,7 +73,7 @@ impl<S: Sink> Lowering<S> {
     pub(super) fn comparable(
         &mut self,
         i: &Instruction,
-    ) -> Result<Option<([Integer; 2], ElementType)>, Error> {
+    ) -> Result<Option<([RangedElement; 2], ElementType)>, Error> {
         let mut signed = i.element.is_signed();
         let pair = [i.operands[0], i.operands[1]];
         if matches!(i.op, Op::Eq | Op::Ne) {
@@ -85,7 +85,7 @@ impl<S: Sink> Lowering<S> {
             signed = !all_within(false) && all_within(true);
         }
         let kind = Range::of_type(i.element.width(), signed);
-        let least = |a: Integer, b: Integer| a.range().union(b.range()).least_type();
+        let least = |a: RangedElement, b: RangedElement| a.range().union(b.range()).least_type();
         if !self.fits(kind.sub(kind)) {
             // Where all is known to be small, the type does not matter.
             let known = [self.integer(pair[0])?, self.integer(pair[1])?];

@@ -1,9 +1,10 @@
-//! [`Integer`]: an element and its claimed range; [`Claim`]: the claim, for tests.
+//! [`RangedElement`]: an element and its claimed range; [`Claim`]: the claim, for tests.
 //!
 //! A wrong claim is not slow, it leaks: a comparison is dropped that must not be, or opens its operands
 //! behind masks that are too small for them. So a claim is made in one place,
-//! [`Lowering::claim`], which tells the [`Sink`] of each: there is no other way to get an [`Integer`].
-//! Tests compute lowered programs in the clear and hold every element against every claim.
+//! [`Lowering::claim`], which tells the [`LoweringOutput`] of each: there is no other way to get an
+//! [`RangedElement`]. Tests compute lowered programs in the clear and hold every element against
+//! every claim.
 
 use phineus_bytecode::Instruction;
 
@@ -34,7 +35,7 @@ pub enum Claim {
 }
 
 /// Receives what the lowering produces.
-pub(super) trait Sink {
+pub(super) trait LoweringOutput {
     /// Takes the next instruction of the lowered program.
     fn emit(&mut self, instruction: &Instruction) -> Result<(), Error>;
 
@@ -44,12 +45,12 @@ pub(super) trait Sink {
 
 /// An element in each lane, congruent to a value of the program modulo `2^width`, and its range.
 #[derive(Clone, Copy)]
-pub(super) struct Integer {
+pub(super) struct RangedElement {
     name: u64,
     range: Range,
 }
 
-impl Integer {
+impl RangedElement {
     pub(super) fn name(&self) -> u64 {
         self.name
     }
@@ -59,11 +60,11 @@ impl Integer {
     }
 }
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     /// Claims that all lanes of `name`, which is defined, are within `range`.
-    pub(super) fn claim(&mut self, name: u64, range: Range) -> Integer {
+    pub(super) fn claim(&mut self, name: u64, range: Range) -> RangedElement {
         self.sink.claim(Claim::InRange { value: name, low: range.low, high: range.high });
-        Integer { name, range }
+        RangedElement { name, range }
     }
 
     /// Claims that `name` is the value `source` of the program.
@@ -76,7 +77,7 @@ impl<S: Sink> Lowering<S> {
         &mut self,
         instruction: Instruction,
         range: Range,
-    ) -> Result<Integer, Error> {
+    ) -> Result<RangedElement, Error> {
         let name = self.define(instruction)?;
         Ok(self.claim(name, range))
     }

@@ -8,7 +8,7 @@ use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
 use super::Lowering;
-use super::claims::{Integer, Sink};
+use super::claims::{LoweringOutput, RangedElement};
 use super::range::Range;
 use super::wide::terms_of;
 use crate::error::Error;
@@ -16,19 +16,19 @@ use crate::error::Error;
 /// A factor as bits, of which those from number `width` on are zero.
 #[derive(Clone, Copy)]
 pub(super) struct Factor {
-    bits: Bits,
+    bits: FactorBits,
     pub(super) width: u16,
     lanes: u32,
 }
 
 #[derive(Clone, Copy)]
-enum Bits {
+enum FactorBits {
     /// A name, and how many bits it has.
     Named(u64, u16),
     Constant(Lane),
 }
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     /// The bits of a factor modulo `2^width` that may be 1.
     pub(super) fn bits_of(&self, name: u64, width: u16) -> u16 {
         let value = self.value(name);
@@ -48,7 +48,7 @@ impl<S: Sink> Lowering<S> {
             let negative = signed && constant.bit(usize::from(held) - 1);
             let extended = if negative { constant | !mask_of(held) } else { constant };
             let extended = extended & mask_of(width);
-            let bits = Bits::Constant(extended);
+            let bits = FactorBits::Constant(extended);
             return Ok(Factor { bits, width: extended.bit_len() as u16, lanes });
         }
         // Where fewer bits may be 1, the highest one is 0, and there is no sign to extend.
@@ -57,17 +57,21 @@ impl<S: Sink> Lowering<S> {
         if let (Some(integer), None, true) = (integer, has_bits, narrow < held) {
             let cell = narrow.max(1);
             let bits = self.bits_of_elements(integer, cell, lanes)?;
-            return Ok(Factor { bits: Bits::Named(bits, cell), width: narrow, lanes });
+            return Ok(Factor { bits: FactorBits::Named(bits, cell), width: narrow, lanes });
         }
         if let (None, Some((bits, from))) = (known_bits, widened) {
-            return Ok(Factor { bits: Bits::Named(bits, from), width: narrow.min(from), lanes });
+            return Ok(Factor {
+                bits: FactorBits::Named(bits, from),
+                width: narrow.min(from),
+                lanes,
+            });
         }
         let bits = self.bits(name)?;
         if signed && width > held && narrow == held {
             let bits = self.extended(bits, held, (width, lanes), true)?;
-            return Ok(Factor { bits: Bits::Named(bits, width), width, lanes });
+            return Ok(Factor { bits: FactorBits::Named(bits, width), width, lanes });
         }
-        Ok(Factor { bits: Bits::Named(bits, held), width: narrow.min(width), lanes })
+        Ok(Factor { bits: FactorBits::Named(bits, held), width: narrow.min(width), lanes })
     }
 
     /// `count` bits of a factor from `start` on, as elements; `None` if they are zero.
@@ -76,13 +80,13 @@ impl<S: Sink> Lowering<S> {
         factor: &Factor,
         start: u16,
         count: u16,
-    ) -> Result<Option<Integer>, Error> {
+    ) -> Result<Option<RangedElement>, Error> {
         let count = count.min(factor.width.saturating_sub(start));
         if count == 0 {
             return Ok(None);
         }
         match factor.bits {
-            Bits::Constant(constant) => {
+            FactorBits::Constant(constant) => {
                 let part = (constant >> usize::from(start)) & mask_of(count);
                 if part.is_zero() {
                     return Ok(None);
@@ -91,7 +95,7 @@ impl<S: Sink> Lowering<S> {
                 let exact = Range { low: exact, high: exact };
                 Ok(Some(self.constant((part, exact), count, factor.lanes, false)?))
             }
-            Bits::Named(bits, cell) => {
+            FactorBits::Named(bits, cell) => {
                 let lanes = factor.lanes;
                 let slice = self.slice(bits, cell, (start, count), lanes)?;
                 Ok(Some(self.elements_of(slice, count, lanes)?))
@@ -190,7 +194,7 @@ impl<S: Sink> Lowering<S> {
         Ok(())
     }
 
-    fn limbs(&mut self, factor: &Factor, size: u16) -> Result<Vec<Option<Integer>>, Error> {
+    fn limbs(&mut self, factor: &Factor, size: u16) -> Result<Vec<Option<RangedElement>>, Error> {
         (0..factor.width).step_by(usize::from(size)).map(|at| self.limb(factor, at, size)).collect()
     }
 
@@ -199,9 +203,9 @@ impl<S: Sink> Lowering<S> {
         &mut self,
         i: &Instruction,
         column: usize,
-        [xs, ys]: [&[Option<Integer>]; 2],
-        carry: Option<Integer>,
-    ) -> Result<Option<Integer>, Error> {
+        [xs, ys]: [&[Option<RangedElement>]; 2],
+        carry: Option<RangedElement>,
+    ) -> Result<Option<RangedElement>, Error> {
         let mut sum = carry;
         for (k, x) in xs.iter().enumerate().take(column + 1) {
             let y = ys.get(column - k).copied().flatten();

@@ -4,11 +4,11 @@ use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Op, mask_of};
 
 use super::Lowering;
-use super::claims::Sink;
+use super::claims::LoweringOutput;
 use super::operations::{Done, arithmetic};
 use super::range::Range;
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     pub(super) fn left_shift(&mut self, i: &Instruction) -> Done {
         let (width, amount) = (u64::from(i.element.width()), i.immediates[0]);
         if amount >= width || self.integer(i.operands[0])?.is_none() {

@@ -3,9 +3,9 @@
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
-use super::claims::{Integer, Sink};
+use super::claims::{LoweringOutput, RangedElement};
 use super::range::Range;
-use super::{Lowering, Value, carried_in_field};
+use super::{LoweredValue, Lowering, carried_in_field};
 use crate::error::Error;
 
 /// Whether an operation is done.
@@ -15,7 +15,7 @@ pub(super) fn arithmetic(element: ElementType) -> ElementType {
     element.shared(Sharing::Arithmetic)
 }
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     pub(super) fn lower(&mut self, i: &Instruction) -> Result<(), Error> {
         let done = match i.op {
             Op::RequireZero => {
@@ -94,9 +94,9 @@ impl<S: Sink> Lowering<S> {
         &mut self,
         i: &Instruction,
         op: Op,
-        operands: &[Integer],
+        operands: &[RangedElement],
         range: Range,
-    ) -> Result<Integer, Error> {
+    ) -> Result<RangedElement, Error> {
         let mut made = Instruction::new(op, arithmetic(i.element), i.lanes);
         made.immediates = i.immediates;
         for (place, operand) in made.operands.iter_mut().zip(operands) {
@@ -166,7 +166,7 @@ impl<S: Sink> Lowering<S> {
 
     pub(super) fn new_constant(&mut self, i: &Instruction) -> bool {
         let constant = Some(Lane::from_limbs(i.immediates));
-        self.set_value(i.results[0], Value { constant, ..Value::of(i.shape()) });
+        self.set_value(i.results[0], LoweredValue { constant, ..LoweredValue::of(i.shape()) });
         true
     }
 
@@ -198,7 +198,7 @@ impl<S: Sink> Lowering<S> {
         &mut self,
         names: [u64; 2],
         range: impl Fn(Range, Range) -> Range,
-    ) -> Result<Option<([Integer; 2], bool)>, Error> {
+    ) -> Result<Option<([RangedElement; 2], bool)>, Error> {
         let (Some(a), Some(b)) = (self.integer(names[0])?, self.integer(names[1])?) else {
             return Ok(None);
         };

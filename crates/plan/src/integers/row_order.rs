@@ -29,7 +29,7 @@ use phineus_bytecode::{
 };
 
 use super::Lowering;
-use super::claims::{Integer, Sink};
+use super::claims::{LoweringOutput, RangedElement};
 use super::operations::arithmetic;
 use super::range::Range;
 use crate::error::Error;
@@ -70,7 +70,7 @@ impl RowRange {
 
 /// Rows of a column as one value of bits.
 #[derive(Clone, Copy)]
-struct Piece {
+struct RowSegment {
     /// The value.
     name: u64,
     /// Rows in it, each a lane.
@@ -80,16 +80,16 @@ struct Piece {
 #[derive(Default)]
 struct KeyColumn {
     /// Pieces that have been read, by the first row.
-    pieces: BTreeMap<u64, Piece>,
+    pieces: BTreeMap<u64, RowSegment>,
     /// All rows before this one were read.
     known: u64,
     /// Those pieces that the program has not read. If it does later, this is what it reads.
-    read_ahead: BTreeMap<u64, Piece>,
+    read_ahead: BTreeMap<u64, RowSegment>,
 }
 
 impl KeyColumn {
     /// Takes the rows of `piece`, from `row` on; returns whether none of them was read before.
-    fn add(&mut self, row: u64, piece: Piece) -> bool {
+    fn add(&mut self, row: u64, piece: RowSegment) -> bool {
         let end = row + u64::from(piece.lanes);
         let before = self.pieces.range(..end).next_back();
         let overlaps = before.is_some_and(|(&start, before)| start + u64::from(before.lanes) > row);
@@ -143,7 +143,7 @@ impl KeyRows {
 /// Bits of a key that are compared, by column and rows.
 type Assembled = HashMap<(usize, RowRange), u64>;
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     /// Reads what an input reads, as bits, and proves the order of the rows of a sorted one.
     pub(super) fn read_rows(&mut self, i: &Instruction) -> Result<u64, Error> {
         let [port, column, row, _] = i.immediates;
@@ -179,14 +179,14 @@ impl<S: Sink> Lowering<S> {
                     let lanes = (next.min(end) - at) as u32;
                     let immediates = [port, column, at, 0];
                     let name = self.define(Instruction { immediates, lanes, ..*i })?;
-                    if !key.add(at, Piece { name, lanes }) {
+                    if !key.add(at, RowSegment { name, lanes }) {
                         return Err(Error::KeyReadAgain {
                             instruction: self.index,
                             input: keys.port.name.clone(),
                             column: keys.port.columns[column as usize].name.clone(),
                         });
                     }
-                    Piece { name, lanes }
+                    RowSegment { name, lanes }
                 }
             };
             at += u64::from(part.lanes);
@@ -220,7 +220,7 @@ impl<S: Sink> Lowering<S> {
                 let mut input = Instruction::new(Op::Input, element, lanes);
                 input.immediates = [keys.index, column as u64, key.known, 0];
                 let name = self.define(input)?;
-                let piece = Piece { name, lanes };
+                let piece = RowSegment { name, lanes };
                 key.read_ahead.insert(key.known, piece);
                 let is_new = key.add(key.known, piece);
                 assert!(is_new, "what is missing was not read");
@@ -280,7 +280,12 @@ impl<S: Sink> Lowering<S> {
         Ok(())
     }
 
-    fn difference(&mut self, a: Integer, b: Integer, lanes: u32) -> Result<Integer, Error> {
+    fn difference(
+        &mut self,
+        a: RangedElement,
+        b: RangedElement,
+        lanes: u32,
+    ) -> Result<RangedElement, Error> {
         let range = a.range().sub(b.range());
         self.one(Op::Sub, (DIFFERENCE_BITS, lanes), &[a, b], 0, range)
     }
@@ -291,7 +296,7 @@ impl<S: Sink> Lowering<S> {
         keys: &KeyRows,
         k: usize,
         rows: RowRange,
-    ) -> Result<(Integer, Option<Integer>), Error> {
+    ) -> Result<(RangedElement, Option<RangedElement>), Error> {
         let (row, lanes) = (rows.first, rows.count);
         let digit = &keys.digits[k];
         let element = digit.element();
@@ -316,7 +321,7 @@ impl<S: Sink> Lowering<S> {
         digit: &StepDigit,
         rows: RowRange,
         assembled: &mut Assembled,
-    ) -> Result<Integer, Error> {
+    ) -> Result<RangedElement, Error> {
         let width = keys.port.columns[digit.column].element.width();
         let bits = match assembled.get(&(digit.column, rows)) {
             Some(&bits) => bits,
@@ -343,22 +348,32 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// The rows of `piece` that `within` names, counted from its first.
-    fn lanes(&mut self, piece: Piece, width: u16, within: RowRange) -> Result<Piece, Error> {
+    fn lanes(
+        &mut self,
+        piece: RowSegment,
+        width: u16,
+        within: RowRange,
+    ) -> Result<RowSegment, Error> {
         let lanes = within.count;
         if lanes == piece.lanes {
             return Ok(piece);
         }
         let from = [within.first, u64::from(piece.lanes)];
         let name = self.on_bits(Op::LaneSlice, (width, lanes), [piece.name, 0], from)?;
-        Ok(Piece { name, lanes })
+        Ok(RowSegment { name, lanes })
     }
 
     /// The rows of `low`, if there are any, and those of `high` behind them.
-    fn joined(&mut self, low: Option<Piece>, high: Piece, width: u16) -> Result<Piece, Error> {
+    fn joined(
+        &mut self,
+        low: Option<RowSegment>,
+        high: RowSegment,
+        width: u16,
+    ) -> Result<RowSegment, Error> {
         let Some(low) = low else { return Ok(high) };
         let lanes = low.lanes + high.lanes;
         let at = [u64::from(low.lanes), 0];
         let name = self.on_bits(Op::LaneConcat, (width, lanes), [low.name, high.name], at)?;
-        Ok(Piece { name, lanes })
+        Ok(RowSegment { name, lanes })
     }
 }

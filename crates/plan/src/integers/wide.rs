@@ -19,7 +19,7 @@ use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op};
 
 use super::Lowering;
-use super::claims::{Integer, Sink};
+use super::claims::{LoweringOutput, RangedElement};
 use super::operations::{Done, arithmetic};
 use super::range::Range;
 use crate::error::Error;
@@ -74,7 +74,7 @@ fn range_of_product(i: &Instruction, names: [u64; 2], [a, b]: [Range; 2]) -> Ran
     product.times(terms_of(i))
 }
 
-impl<S: Sink> Lowering<S> {
+impl<S: LoweringOutput> Lowering<S> {
     /// The product of two factors modulo `2^w`, or of a matrix and a vector.
     pub(super) fn product(&mut self, i: &Instruction) -> Done {
         let names = [i.operands[0], i.operands[1]];
@@ -228,7 +228,7 @@ impl<S: Sink> Lowering<S> {
     }
 
     /// A factor in the form that was chosen.
-    fn formed(&mut self, name: u64, form: FactorForm) -> Result<Integer, Error> {
+    fn formed(&mut self, name: u64, form: FactorForm) -> Result<RangedElement, Error> {
         Ok(match form {
             FactorForm::Known => self.integer(name)?.expect("a factor is held as elements"),
             FactorForm::Reduced { signed } => {
@@ -310,9 +310,9 @@ impl<S: Sink> Lowering<S> {
         &mut self,
         i: &Instruction,
         x: usize,
-        limbs: Vec<(u16, Integer)>,
-        other: Integer,
-    ) -> Result<Integer, Error> {
+        limbs: Vec<(u16, RangedElement)>,
+        other: RangedElement,
+    ) -> Result<RangedElement, Error> {
         let width = i.element.width();
         let mut sum = None;
         for (start, limb) in limbs {
@@ -332,7 +332,7 @@ impl<S: Sink> Lowering<S> {
         }
     }
 
-    fn zero(&mut self, i: &Instruction) -> Result<Integer, Error> {
+    fn zero(&mut self, i: &Instruction) -> Result<RangedElement, Error> {
         self.constant((Lane::ZERO, Range::ZERO), i.element.width(), i.lanes, false)
     }
 
@@ -340,8 +340,8 @@ impl<S: Sink> Lowering<S> {
     pub(super) fn add_shifted(
         &mut self,
         i: &Instruction,
-        sum: &mut Option<Integer>,
-        mut term: Integer,
+        sum: &mut Option<RangedElement>,
+        mut term: RangedElement,
         start: u16,
     ) -> Result<(), Error> {
         let shape = (i.element.width(), i.lanes);
@@ -362,9 +362,9 @@ impl<S: Sink> Lowering<S> {
     pub(super) fn times(
         &mut self,
         i: &Instruction,
-        a: Integer,
-        b: Integer,
-    ) -> Result<Integer, Error> {
+        a: RangedElement,
+        b: RangedElement,
+    ) -> Result<RangedElement, Error> {
         self.times_within(i, a, b, a.range().mul(b.range()).times(terms_of(i)))
     }
 
@@ -372,10 +372,10 @@ impl<S: Sink> Lowering<S> {
     fn times_within(
         &mut self,
         i: &Instruction,
-        a: Integer,
-        b: Integer,
+        a: RangedElement,
+        b: RangedElement,
         range: Range,
-    ) -> Result<Integer, Error> {
+    ) -> Result<RangedElement, Error> {
         match i.op {
             Op::MatMul => self.apply(i, Op::MatMul, &[a, b], range),
             _ => self.one(Op::Mul, (i.element.width(), i.lanes), &[a, b], 0, range),
@@ -387,10 +387,10 @@ impl<S: Sink> Lowering<S> {
         &mut self,
         op: Op,
         (width, lanes): (u16, u32),
-        operands: &[Integer],
+        operands: &[RangedElement],
         immediate: u16,
         range: Range,
-    ) -> Result<Integer, Error> {
+    ) -> Result<RangedElement, Error> {
         let element = arithmetic(ElementType::unsigned(width.min(RING_WIDTH_MAX)));
         let mut made = Instruction::new(op, element, lanes);
         made.immediates[0] = u64::from(immediate);

@@ -17,7 +17,7 @@ pub type Brought<'a> = &'a dyn Fn(&Instruction) -> Lanes;
 
 /// A value of a lowered program.
 #[derive(Clone)]
-enum Held {
+enum TestValue {
     Elements(Vec<i128>),
     Bits(Lanes),
 }
@@ -172,20 +172,20 @@ fn is_integer(i: &Instruction) -> bool {
 struct Machine<'a> {
     magnitude_bits: u32,
     brought: Brought<'a>,
-    values: HashMap<u64, Held>,
+    values: HashMap<u64, TestValue>,
 }
 
 impl Machine<'_> {
     fn elements(&self, i: &Instruction, k: usize) -> Result<&[i128], Fault> {
         match self.values.get(&i.operands[k]) {
-            Some(Held::Elements(elements)) => Ok(elements),
+            Some(TestValue::Elements(elements)) => Ok(elements),
             _ => Err(format!("operand {k} is not made of elements")),
         }
     }
 
     fn bits(&self, i: &Instruction, k: usize) -> Result<&Lanes, Fault> {
         match self.values.get(&i.operands[k]) {
-            Some(Held::Bits(bits)) => Ok(bits),
+            Some(TestValue::Bits(bits)) => Ok(bits),
             _ => Err(format!("operand {k} is not made of bits")),
         }
     }
@@ -238,37 +238,39 @@ impl Machine<'_> {
         if &found != expected { Err(format!("{found:?}, not {expected:?}")) } else { Ok(()) }
     }
 
-    fn compute(&self, i: &Instruction) -> Result<Vec<Held>, Fault> {
+    fn compute(&self, i: &Instruction) -> Result<Vec<TestValue>, Fault> {
         let held = match i.op {
             op if op.brings_in() => {
                 let lanes = (self.brought)(i);
                 vec![if is_integer(i) {
                     elements_of(&lanes, i.element)?
                 } else {
-                    Held::Bits(lanes)
+                    TestValue::Bits(lanes)
                 }]
             }
             Op::Convert if is_integer(i) => vec![elements_of(self.bits(i, 0)?, i.element)?],
             Op::Convert => {
                 let mask = mask_of(i.element.width());
                 let bits = self.elements(i, 0)?.iter().map(|&value| lane(value) & mask);
-                vec![Held::Bits(bits.collect())]
+                vec![TestValue::Bits(bits.collect())]
             }
             op if is_integer(i) && op.is_lane_movement() => self.moved(i)?,
-            _ if is_integer(i) => self.on_elements(i)?.into_iter().map(Held::Elements).collect(),
+            _ if is_integer(i) => {
+                self.on_elements(i)?.into_iter().map(TestValue::Elements).collect()
+            }
             op => {
                 let count = i.operands().len();
                 let operands = (0..count).map(|k| self.bits(i, k).cloned());
                 let operands = operands.collect::<Result<Vec<_>, _>>()?;
                 (op.info().meaning.expect("it computes"))(i, &operands)
                     .into_iter()
-                    .map(Held::Bits)
+                    .map(TestValue::Bits)
                     .collect()
             }
         };
         let bound = 1u128 << self.magnitude_bits;
         for held in &held {
-            if let Held::Elements(elements) = held
+            if let TestValue::Elements(elements) = held
                 && let Some(large) = elements.iter().find(|value| value.unsigned_abs() > bound)
             {
                 return Err(format!("{large} leaves the field"));
@@ -278,7 +280,7 @@ impl Machine<'_> {
     }
 
     /// Lanes move as the table says, whatever is in them.
-    fn moved(&self, i: &Instruction) -> Result<Vec<Held>, Fault> {
+    fn moved(&self, i: &Instruction) -> Result<Vec<TestValue>, Fault> {
         let count = i.operands().len();
         let operands = (0..count).map(|k| {
             let elements = self.elements(i, k)?.iter();
@@ -408,7 +410,7 @@ impl Machine<'_> {
         for claim in claims {
             match *claim {
                 Claim::InRange { value, low, high } => {
-                    let Some(Held::Elements(elements)) = self.values.get(&value) else {
+                    let Some(TestValue::Elements(elements)) = self.values.get(&value) else {
                         return Err(format!("{claim:?} is not about elements"));
                     };
                     claimed.insert(value);
@@ -420,10 +422,10 @@ impl Machine<'_> {
                 Claim::Means { value, source } => {
                     let (expected, mask) = (&expected[&source], mask_of(widths[&source]));
                     let found: Lanes = match self.values.get(&value) {
-                        Some(Held::Elements(elements)) => {
+                        Some(TestValue::Elements(elements)) => {
                             elements.iter().map(|&value| lane(value) & mask).collect()
                         }
-                        Some(Held::Bits(bits)) => bits.clone(),
+                        Some(TestValue::Bits(bits)) => bits.clone(),
                         None => return Err(format!("{claim:?}: it is not defined")),
                     };
                     if &found != expected {
@@ -435,7 +437,7 @@ impl Machine<'_> {
         let bare = self
             .values
             .iter()
-            .find(|(name, held)| matches!(held, Held::Elements(_)) && !claimed.contains(name));
+            .find(|(name, held)| matches!(held, TestValue::Elements(_)) && !claimed.contains(name));
         match bare {
             Some((name, _)) => Err(format!("no range is claimed of the elements %{name}")),
             None => Ok(()),
@@ -443,9 +445,9 @@ impl Machine<'_> {
     }
 }
 
-fn elements_of(lanes: &Lanes, element: ElementType) -> Result<Held, Fault> {
+fn elements_of(lanes: &Lanes, element: ElementType) -> Result<TestValue, Fault> {
     let elements = lanes.iter().map(|&lane| {
         integer(lane, element).ok_or_else(|| "a number is beyond all fields".to_owned())
     });
-    Ok(Held::Elements(elements.collect::<Result<_, _>>()?))
+    Ok(TestValue::Elements(elements.collect::<Result<_, _>>()?))
 }

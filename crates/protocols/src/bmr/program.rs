@@ -12,8 +12,8 @@
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
-    Phase, ProgramReader, ProgramWriter, RowOrder, Sharing, Written,
+    Column, Description, ElementType, Encoding, FileSummary, InputPort, Instruction, Kind, Op,
+    OutputPort, Phase, ProgramReader, ProgramWriter, RowOrder, Sharing,
 };
 
 use crate::templates::is_masked;
@@ -39,7 +39,7 @@ impl GarblingProgram {
     pub fn derive<R: Read + Seek, W: Write>(
         ordered: &mut ProgramReader<R>,
         output: W,
-    ) -> Result<(W, Written), phineus_bytecode::Error> {
+    ) -> Result<(W, FileSummary), phineus_bytecode::Error> {
         let description = GarblingProgram::describe(ordered.description());
         let mut writer = ProgramWriter::new(output, Kind::Program)?;
         let mut names = Names::default();

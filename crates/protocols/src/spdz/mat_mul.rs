@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use phineus_correlated::authenticated::{AuthenticatedRandomness, MatrixSize, Share};
-use phineus_crypto::field::{Field, MatrixProducts, OnCpu, Product, Term};
+use phineus_crypto::field::{Field, MatrixProduct, MatrixProducts, OnCpu, ProductTerm};
 use zeroize::Zeroizing;
 
 use super::Opening;
@@ -202,7 +202,7 @@ fn each<'a, F: Field>(
     groups: &[Group],
     triples: &Triples<'a, F>,
     products: &'a mut [Share<F>],
-    mut make: impl FnMut(Product<'a, F, 2>),
+    mut make: impl FnMut(MatrixProduct<'a, F, 2>),
 ) {
     let mut rest = products;
     for group in groups {
@@ -247,7 +247,7 @@ impl Group {
         &self,
         triples: &Triples<'a, F>,
         out: &'a mut [Share<F>],
-    ) -> impl Iterator<Item = Product<'a, F, 2>> + use<'a, F> {
+    ) -> impl Iterator<Item = MatrixProduct<'a, F, 2>> + use<'a, F> {
         let MatrixSize { rows, cols: columns, vectors } = self.size;
         let [rows, columns, vectors] = [rows, columns, vectors].map(|side| side as usize);
         let (es, fs) = self.differences(triples.opening);
@@ -260,11 +260,11 @@ impl Group {
         each.map(move |(out, ((a, e), (b, f)))| {
             let terms = [
                 // Shares are two elements, and so is each row of their matrix.
-                Term { matrix: Share::elements(a), vectors: f, width: 1, count: vectors },
+                ProductTerm { matrix: Share::elements(a), vectors: f, width: 1, count: vectors },
                 // Values and MACs are two vectors.
-                Term { matrix: e, vectors: Share::elements(b), width: 2, count: vectors },
+                ProductTerm { matrix: e, vectors: Share::elements(b), width: 2, count: vectors },
             ];
-            Product { out: Share::elements_mut(out), terms }
+            MatrixProduct { out: Share::elements_mut(out), terms }
         })
     }
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 
 use phineus_bytecode::{Column, Description, Lane, Table};
-use phineus_frontend::{Arguments, ColumnRange, Fault, Faults, Program, ProgramError};
+use phineus_frontend::{
+    Arguments, ColumnRange, Program, ProgramError, ProgramFault, ProgramFaults,
+};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -117,7 +119,7 @@ impl Refusal {
     pub(super) fn of(error: ProgramError) -> Refusal {
         match error {
             ProgramError::Faults(faults) => {
-                let parts = |fault: Fault| (fault.file, fault.line, fault.what);
+                let parts = |fault: ProgramFault| (fault.file, fault.line, fault.what);
                 Refusal::Faults(faults.0.into_iter().map(parts).collect())
             }
             ProgramError::BadParameter { name, value, expected } => {
@@ -137,8 +139,8 @@ impl Refusal {
     pub(super) fn error(self) -> ProgramError {
         match self {
             Refusal::Faults(faults) => {
-                let whole = |(file, line, what)| Fault { file, line, what };
-                ProgramError::Faults(Faults(faults.into_iter().map(whole).collect()))
+                let whole = |(file, line, what)| ProgramFault { file, line, what };
+                ProgramError::Faults(ProgramFaults(faults.into_iter().map(whole).collect()))
             }
             Refusal::BadParameter { name, value, expected } => {
                 ProgramError::BadParameter { name, value, expected }

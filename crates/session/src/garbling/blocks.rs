@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{BlockEnd, Flow, Next, Written};
+use phineus_bytecode::{BlockEnd, FileSummary, Flow, Successor};
 use phineus_crypto::Prg;
 use phineus_engine::StorageBackend;
 use phineus_ot::{FieldBits, SessionId};
@@ -50,11 +50,11 @@ pub fn write_blocks<'a>(
         let file_bytes = std::io::copy(&mut plan.file.view(), &mut output)?;
         let reader = plan.file.reader()?;
         let (hash, instruction_count) = (reader.hash(), reader.instruction_count());
-        written.push(Written { hash, instruction_count, file_bytes });
+        written.push(FileSummary { hash, instruction_count, file_bytes });
         description.get_or_insert_with(|| reader.description().clone());
     }
     let description = description.expect("a program of several blocks has some");
-    let end = BlockEnd { steps: Vec::new(), next: Next::End };
+    let end = BlockEnd { steps: Vec::new(), next: Successor::End };
     let flow = Flow { registers: 0, blocks: vec![end; written.len()] };
     let (_, written) = finish_blocks(output, &written, &description, &flow)?;
     Ok(written.file_bytes)

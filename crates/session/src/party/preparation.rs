@@ -5,7 +5,8 @@ use std::path::Path;
 
 use phineus_bytecode::Description;
 use phineus_channels::{
-    ClusterConfig, Identity, MemoryNetwork, PlainLoopback, Security, Transport, TrustStore,
+    ClusterConfig, ConnectionSecurity, Identity, MemoryNetwork, PlainLoopback, Transport,
+    TrustStore,
 };
 use phineus_correlated::stored::{StoredFile, StoredKey};
 use phineus_frontend::Arguments;
@@ -65,7 +66,7 @@ pub struct Preparation<'a> {
 /// How a party reaches the others.
 pub enum Route {
     /// At addresses.
-    Cluster { config: ClusterConfig, security: Security },
+    Cluster { config: ClusterConfig, security: ConnectionSecurity },
     /// In this process.
     Memory(MemoryNetwork),
 }
@@ -241,11 +242,15 @@ fn load(settings: &Cluster) -> Result<ClusterConfig, Failure> {
     })
 }
 
-fn security(settings: &Cluster, config: &ClusterConfig, me: &str) -> Result<Security, Failure> {
+fn security(
+    settings: &Cluster,
+    config: &ClusterConfig,
+    me: &str,
+) -> Result<ConnectionSecurity, Failure> {
     if settings.plain {
-        return Ok(Security::Plain(PlainLoopback::new(config)?));
+        return Ok(ConnectionSecurity::Plain(PlainLoopback::new(config)?));
     }
-    Ok(Security::Tls {
+    Ok(ConnectionSecurity::Tls {
         identity: Identity::load(&settings.id_dir, me)?,
         trusted: TrustStore::load(&settings.id_dir)?,
     })

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    Description, ElementType, Flow, Op, PlanDescription, Shared, Sharing, Slot, Written,
+    CarriedSlot, CowList, Description, ElementType, FileSummary, Flow, Op, PlanDescription, Sharing,
 };
 use phineus_engine::CarriedLayout;
 use phineus_plan::{Scratch, carried_in_field};
@@ -53,7 +53,7 @@ fn carried_as(protocol: Protocol, element: ElementType) -> ElementType {
 /// instruction's results.
 fn carried_places(
     parts: &[ProgramFile],
-    slots: &[Slot],
+    slots: &[CarriedSlot],
     sharing: impl Fn(ElementType) -> Sharing,
     situation: &Situation,
 ) -> Result<CarriedPlaces, Failure> {
@@ -95,8 +95,9 @@ pub fn plan_blocks(
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
     let slots = traced.description.slots.iter();
-    let slots: Shared<Slot> =
-        slots.map(|slot| Slot { element: carried_as(protocol, slot.element), ..*slot }).collect();
+    let slots: CowList<CarriedSlot> = slots
+        .map(|slot| CarriedSlot { element: carried_as(protocol, slot.element), ..*slot })
+        .collect();
     let description = Description { slots: slots.clone(), ..traced.description.of_block() };
     let blocks = blocks.of_program(&Arc::new(description));
     let masks = masks::of_blocks(&blocks, protocol, situation, scratch)?;
@@ -222,7 +223,7 @@ fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
 fn join(
     traced: &TracedFile,
     flow: &Flow,
-    (parts, carried, slots): (Vec<PlannedFile>, CarriedPlaces, Shared<Slot>),
+    (parts, carried, slots): (Vec<PlannedFile>, CarriedPlaces, CowList<CarriedSlot>),
     situation: &Situation,
     planning: Duration,
 ) -> Result<PlannedFile, Failure> {
@@ -273,7 +274,7 @@ impl PlannedBlocks {
         mut output: W,
         description: &Description,
         whole: bool,
-    ) -> Result<(W, Written), Failure> {
+    ) -> Result<(W, FileSummary), Failure> {
         let mut written = Vec::new();
         for part in &self.parts {
             let (mut view, file_bytes) = (part.file.view(), part.file.length_bytes()?);
@@ -282,7 +283,7 @@ impl PlannedBlocks {
                 std::io::copy(&mut view, &mut output)?;
             }
             let instruction_count = part.file.reader()?.instruction_count();
-            written.push(Written { hash: part.hash, instruction_count, file_bytes });
+            written.push(FileSummary { hash: part.hash, instruction_count, file_bytes });
         }
         Ok(finish_blocks(output, &written, description, &self.flow)?)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use phineus_bytecode::random::Seeds;
-use phineus_channels::{Altering, ChannelError, Place, flip_bit};
+use phineus_channels::{Altering, ChannelError, MessagePosition, flip_bit};
 use phineus_ot::base;
 
 use super::lies::{Liar, Lie};
@@ -53,7 +53,7 @@ fn session<F: Field>(
                     let flipped = cheat.flipped.filter(|_| cheats && peer == 0);
                     let messages = if peer == 0 { messages.clone() } else { Arc::default() };
                     channel.map(|channel| {
-                        let flip = move |_: Place, bytes: &mut [u8]| {
+                        let flip = move |_: MessagePosition, bytes: &mut [u8]| {
                             let number = messages.fetch_add(1, Ordering::Relaxed);
                             if flipped == Some(number) {
                                 flip_bit(bytes, cheat.bit as usize % (8 * bytes.len()));

@@ -13,19 +13,19 @@ use crate::lower_to_field;
 
 /// A value of a lowered program.
 #[derive(Clone)]
-enum Held {
+enum TestValue {
     Elements(Vec<i128>),
     Bits(Lanes),
 }
 
-impl Held {
+impl TestValue {
     fn elements(&self) -> &[i128] {
-        let Held::Elements(elements) = self else { panic!("elements are wanted") };
+        let TestValue::Elements(elements) = self else { panic!("elements are wanted") };
         elements
     }
 
     fn bits(&self) -> &Lanes {
-        let Held::Bits(bits) = self else { panic!("bits are wanted") };
+        let TestValue::Bits(bits) = self else { panic!("bits are wanted") };
         bits
     }
 }
@@ -46,24 +46,29 @@ fn signed(value: Lane, element: ElementType) -> i128 {
 }
 
 /// Computes a lowered instruction; counts products and what takes a decomposition or a reduction.
-fn compute(i: &Instruction, inputs: &[Lanes], o: &[Held], counts: &mut Counts) -> Held {
+fn compute(
+    i: &Instruction,
+    inputs: &[Lanes],
+    o: &[TestValue],
+    counts: &mut ProductCounts,
+) -> TestValue {
     let lanes = i.lanes as usize;
     let is_integer = i.element.sharing() == Sharing::Arithmetic;
-    let each = |f: &dyn Fn(usize) -> i128| Held::Elements((0..lanes).map(f).collect());
+    let each = |f: &dyn Fn(usize) -> i128| TestValue::Elements((0..lanes).map(f).collect());
     match i.op {
         Op::Input if is_integer => {
             let lanes = &inputs[i.immediates[0] as usize];
-            Held::Elements(lanes.iter().map(|&lane| signed(lane, i.element)).collect())
+            TestValue::Elements(lanes.iter().map(|&lane| signed(lane, i.element)).collect())
         }
-        Op::Input => Held::Bits(inputs[i.immediates[0] as usize].clone()),
+        Op::Input => TestValue::Bits(inputs[i.immediates[0] as usize].clone()),
         Op::Convert if is_integer => {
             let bits = o[0].bits();
-            Held::Elements(bits.iter().map(|&lane| signed(lane, i.element)).collect())
+            TestValue::Elements(bits.iter().map(|&lane| signed(lane, i.element)).collect())
         }
         Op::Convert => {
             counts.reductions += lanes;
             let mask = mask_of(i.element.width());
-            Held::Bits(o[0].elements().iter().map(|&value| lane(value) & mask).collect())
+            TestValue::Bits(o[0].elements().iter().map(|&value| lane(value) & mask).collect())
         }
         _ if !is_integer => {
             let operands: Vec<Lanes> = o.iter().map(|held| held.bits().clone()).collect();
@@ -71,7 +76,7 @@ fn compute(i: &Instruction, inputs: &[Lanes], o: &[Held], counts: &mut Counts) -
             let free = [Op::Add, Op::Constant, Op::BitSlice, Op::BitConcat, Op::Cast];
             assert!(free.contains(&i.op), "{} on bits is not expected", i.op.info().name);
             let compute = i.op.info().meaning.expect("it computes");
-            Held::Bits(compute(i, &operands).remove(0))
+            TestValue::Bits(compute(i, &operands).remove(0))
         }
         Op::Constant => each(&|_| signed(Lane::from_limbs(i.immediates), i.element)),
         Op::Add => each(&|k| o[0].elements()[k] + o[1].elements()[k]),
@@ -111,14 +116,14 @@ fn compute(i: &Instruction, inputs: &[Lanes], o: &[Held], counts: &mut Counts) -
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
+struct ProductCounts {
     products: usize,
     reductions: usize,
 }
 
 /// A product to lower: of inputs, or of sums of inputs, whose bits nobody has.
 #[derive(Clone, Copy)]
-struct Case {
+struct ProductCase {
     op: Op,
     element: ElementType,
     columns: u64,
@@ -130,9 +135,9 @@ struct Case {
 
 const LANES: u32 = 6;
 
-impl Case {
-    fn of(op: Op, element: ElementType) -> Case {
-        Case {
+impl ProductCase {
+    fn of(op: Op, element: ElementType) -> ProductCase {
+        ProductCase {
             op,
             element,
             columns: 1,
@@ -221,7 +226,7 @@ impl Case {
     }
 
     /// Lowers and computes it on edges and random inputs, and compares; returns what it takes.
-    fn check(&self, magnitude_bits: u32, prove_inputs: bool) -> Counts {
+    fn check(&self, magnitude_bits: u32, prove_inputs: bool) -> ProductCounts {
         let mut random = Random::new(u64::from(self.element.width()));
         let mask = mask_of(self.factor().width());
         let mut draw = |k: u32| match k {
@@ -249,15 +254,15 @@ impl Case {
                 }
             }
         }
-        let mut counts = Counts::default();
-        let mut values: HashMap<u64, Held> = HashMap::new();
+        let mut counts = ProductCounts::default();
+        let mut values: HashMap<u64, TestValue> = HashMap::new();
         for i in self.lowered(&program, magnitude_bits, prove_inputs) {
-            let operands: Vec<Held> =
+            let operands: Vec<TestValue> =
                 i.operands().iter().map(|name| values[name].clone()).collect();
             if i.op == Op::Output {
                 let found: Lanes = match &operands[0] {
-                    Held::Bits(bits) => bits.clone(),
-                    Held::Elements(elements) => {
+                    TestValue::Bits(bits) => bits.clone(),
+                    TestValue::Elements(elements) => {
                         let mask = mask_of(self.element.width());
                         elements.iter().map(|&value| lane(value) & mask).collect()
                     }
@@ -267,7 +272,7 @@ impl Case {
                 continue;
             }
             let held = compute(&i, &inputs, &operands, &mut counts);
-            if let Held::Elements(elements) = &held {
+            if let TestValue::Elements(elements) = &held {
                 let fits = |value: &i128| value.unsigned_abs() <= 1 << magnitude_bits;
                 assert!(elements.iter().all(fits), "an element leaves the field");
             }
@@ -308,16 +313,17 @@ fn products_of_all_widths() {
     for magnitude_bits in FIELDS {
         for width in 1..=100 {
             for k in 0..16 {
-                let mut case = Case::of(Op::Mul, ElementType::integer(width, k & 1 == 1));
+                let mut case = ProductCase::of(Op::Mul, ElementType::integer(width, k & 1 == 1));
                 (case.is_computed, case.is_square) = (k & 2 != 0, k & 4 != 0);
                 case.check(magnitude_bits, k & 8 == 0);
             }
-            let mut case = Case::of(Op::Mul, ElementType::unsigned(width));
+            let mut case = ProductCase::of(Op::Mul, ElementType::unsigned(width));
             case.constant = Some(mask_of(width) / Lane::from(3));
             case.check(magnitude_bits, true);
             if width % 2 == 0 {
                 for signed in [false, true] {
-                    let mut case = Case::of(Op::MulFull, ElementType::integer(width, signed));
+                    let mut case =
+                        ProductCase::of(Op::MulFull, ElementType::integer(width, signed));
                     case.check(magnitude_bits, true);
                     case.is_computed = true;
                     case.check(magnitude_bits, false);
@@ -332,7 +338,7 @@ fn matrices_of_all_widths() {
     for magnitude_bits in FIELDS {
         for width in 1..=72 {
             for (columns, vectors, k) in [(1, 1, 0), (3, 2, 1), (7, 1, 2), (16, 3, 3)] {
-                let mut case = Case::of(Op::MatMul, ElementType::integer(width, k & 1 == 1));
+                let mut case = ProductCase::of(Op::MatMul, ElementType::integer(width, k & 1 == 1));
                 (case.columns, case.vectors) = (columns, vectors);
                 case.is_computed = k & 2 != 0;
                 case.check(magnitude_bits, width % 2 == 0);
@@ -345,9 +351,10 @@ fn matrices_of_all_widths() {
 #[test]
 fn costs() {
     let lanes = LANES as usize;
-    let each = |counts: Counts| (counts.products / lanes, counts.reductions / lanes);
+    let each = |counts: ProductCounts| (counts.products / lanes, counts.reductions / lanes);
     let of = |width: u16, is_computed: bool, magnitude_bits: u32| {
-        let case = Case { is_computed, ..Case::of(Op::Mul, ElementType::unsigned(width)) };
+        let case =
+            ProductCase { is_computed, ..ProductCase::of(Op::Mul, ElementType::unsigned(width)) };
         each(case.check(magnitude_bits, true))
     };
     // The output is reduced too.

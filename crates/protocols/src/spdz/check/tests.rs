@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_channels::{Altering, MemoryChannel, Place, flip_bit, memory_mesh};
+use phineus_channels::{Altering, MemoryChannel, MessagePosition, flip_bit, memory_mesh};
 use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer, MatrixSize};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::{F32, F61, F128};
@@ -245,7 +245,7 @@ fn session<F: Field>(
             let wrap = |(peer, channel): (usize, Option<MemoryChannel>)| {
                 let at = flip.filter(|_| me == liar && to.contains(&peer));
                 channel.map(|channel| {
-                    let flip = move |place: Place, bytes: &mut [u8]| {
+                    let flip = move |place: MessagePosition, bytes: &mut [u8]| {
                         let bit = at.filter(|at| at.0 == place.message).map(|at| at.1);
                         if let Some(bit) = bit.filter(|bit| *bit < 8 * bytes.len()) {
                             flip_bit(bytes, bit);

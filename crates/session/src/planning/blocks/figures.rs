@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use phineus_bytecode::{BlockEnd, Description, Hash, Next, PlanDescription, Step};
+use phineus_bytecode::{BlockEnd, Description, Hash, PlanDescription, RegisterStep, Successor};
 use phineus_protocols::bmr::costs::totals::Y_AND_GATES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
@@ -145,12 +145,12 @@ impl PlannedBlocks {
     fn then(&self, description: &Description, block: usize) -> String {
         let BlockEnd { steps, next } = &self.flow.blocks[block];
         match *next {
-            Next::End => "the end".to_owned(),
-            Next::Jump { block } => format!("then block {block}"),
-            Next::Branch { register, nonzero, zero } => {
+            Successor::End => "the end".to_owned(),
+            Successor::Jump { block } => format!("then block {block}"),
+            Successor::Branch { register, nonzero, zero } => {
                 let last = steps.iter().rev().find(|step| step.writes() == Some(register));
                 let what = match last {
-                    Some(Step::Open { port, .. }) => {
+                    Some(RegisterStep::Open { port, .. }) => {
                         format!("'{}'", description.outputs[*port as usize].name)
                     }
                     _ => format!("register {register}"),

@@ -9,7 +9,7 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use phineus_channels::{Altering, MemoryChannel, Parties, Place, memory_mesh};
+use phineus_channels::{Altering, MemoryChannel, MessagePosition, Parties, memory_mesh};
 use phineus_correlated::authenticated::Dealer;
 use phineus_crypto::Block;
 use phineus_crypto::field::{F61, Field, FieldName};
@@ -22,13 +22,13 @@ use crate::spdz::check::message_bytes;
 
 /// Messages that a party sent, in order.
 type Said = Arc<Mutex<Vec<Vec<u8>>>>;
-type Listening = Altering<Box<dyn FnMut(Place, &mut [u8]) + Send>>;
+type Listening = Altering<Box<dyn FnMut(MessagePosition, &mut [u8]) + Send>>;
 
 fn listening(parties: Parties<MemoryChannel>, said: &Said) -> Parties<Listening> {
     let me = parties.me();
     let channels = parties.into_channels().into_iter().map(|channel| {
         let said = said.clone();
-        let listen = move |_: Place, bytes: &mut [u8]| {
+        let listen = move |_: MessagePosition, bytes: &mut [u8]| {
             said.lock().expect("nobody panics in here").push(bytes.to_vec());
         };
         channel.map(|channel| Altering::new(channel, Box::new(listen) as _))

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use phineus_channels::{Channel, ChannelError, MemoryChannel, Traffic};
 
-use phineus_channels::{Altering, Place, flip_bit};
+use phineus_channels::{Altering, MessagePosition, flip_bit};
 
 /// Fault that is injected into a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) struct Lie {
 pub(super) type Lens = Arc<Mutex<Vec<usize>>>;
 
 /// Function that flips a bit of a message.
-type Flip = Box<dyn FnMut(Place, &mut [u8]) + Send>;
+type Flip = Box<dyn FnMut(MessagePosition, &mut [u8]) + Send>;
 
 /// Counts messages by their lengths, and changes one.
 pub(super) struct Lying {
@@ -69,7 +69,7 @@ pub(super) struct Lying {
 
 impl Lying {
     pub(super) fn new(channel: MemoryChannel, lens: Lens, lie: Option<(usize, Fault)>) -> Lying {
-        let flip = move |place: Place, bytes: &mut [u8]| match lie {
+        let flip = move |place: MessagePosition, bytes: &mut [u8]| match lie {
             Some((number, Fault::Flipped(bit))) if place.message == number && !bytes.is_empty() => {
                 flip_bit(bytes, bit % (8 * bytes.len()));
             }

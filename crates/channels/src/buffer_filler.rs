@@ -1,17 +1,17 @@
-//! The source of the payload of a received message, and the blocks that it fills.
+//! The source of the payload of a received message, and the buffers that it fills.
 
 use std::sync::Arc;
 
 use crate::ChannelError;
-use crate::frame::Kind;
 use crate::limits::READ_AHEAD_BYTES;
 use crate::link::Link;
-use crate::pipe::Block;
-use crate::reader::Reader;
+use crate::message::MessageKind;
+use crate::pipe::Buffer;
+use crate::reader::MessageReader;
 
 /// Where the payload of a message comes from: the network, or the reorder window.
 pub(crate) struct Payload<'a> {
-    pub(crate) reader: &'a mut Reader,
+    pub(crate) reader: &'a mut MessageReader,
     pub(crate) held: Option<Vec<u8>>,
     pub(crate) taken: usize,
     pub(crate) by_owner: bool,
@@ -50,37 +50,37 @@ impl Payload<'_> {
     }
 }
 
-/// Puts payload into the blocks of the incoming pipe.
-pub(crate) struct Filling<'a> {
+/// Puts payload into the buffers of the incoming pipe.
+pub(crate) struct BufferFiller<'a> {
     pub(crate) link: &'a Link,
-    /// The block being filled, whether the owner reads no more, whether it waited.
-    pub(crate) slot: (&'a mut Option<Block>, &'a mut bool, &'a mut bool),
+    /// The buffer being filled, whether the owner reads no more, whether it waited.
+    pub(crate) slot: (&'a mut Option<Buffer>, &'a mut bool, &'a mut bool),
 }
 
-impl Filling<'_> {
-    /// The block to fill next; `None` when the owner no longer reads.
-    fn take_block(&mut self) -> Option<Block> {
-        let (block, discarding, _) = &mut self.slot;
+impl BufferFiller<'_> {
+    /// The buffer to fill next; `None` when the owner no longer reads.
+    fn take_buffer(&mut self) -> Option<Buffer> {
+        let (buffer, discarding, _) = &mut self.slot;
         if **discarding {
             return None;
         }
         let incoming = &self.link.incoming;
-        let taken = block.take().map(|block| incoming.up_to_date(block));
-        let block = taken.or_else(|| incoming.take_free(None).ok());
-        **discarding = block.is_none();
-        block
+        let taken = buffer.take().map(|buffer| incoming.up_to_date(buffer));
+        let buffer = taken.or_else(|| incoming.take_free(None).ok());
+        **discarding = buffer.is_none();
+        buffer
     }
 
-    pub(crate) fn push_block(&mut self) {
+    pub(crate) fn push_buffer(&mut self) {
         let (slot, discarding, was_awaited) = &mut self.slot;
-        let Some(block) = slot.take() else {
+        let Some(buffer) = slot.take() else {
             return;
         };
-        if block.content().is_empty() && block.kind == Kind::Data {
-            **slot = Some(block);
+        if buffer.content().is_empty() && buffer.kind == MessageKind::Data {
+            **slot = Some(buffer);
             return;
         }
-        match self.link.incoming.push(block) {
+        match self.link.incoming.push(buffer) {
             Ok((left_over, awaited)) => {
                 **slot = left_over;
                 **was_awaited |= awaited;
@@ -96,21 +96,21 @@ impl Filling<'_> {
     ) -> Result<(), ChannelError> {
         let mut left = length;
         while left > 0 {
-            let Some(mut block) = self.take_block() else {
+            let Some(mut buffer) = self.take_buffer() else {
                 return payload.discard(left);
             };
-            let room = block.room();
+            let room = buffer.room();
             let wanted = room.len().min(left);
             let outcome = payload.fill(&mut room[..wanted]);
             let count = *outcome.as_ref().unwrap_or(&0);
-            block.grow(count);
-            let is_full = block.room().is_empty();
+            buffer.grow(count);
+            let is_full = buffer.room().is_empty();
             // Back in its place even after an error: what came before it is still delivered.
-            *self.slot.0 = Some(block);
+            *self.slot.0 = Some(buffer);
             outcome?;
             left -= count;
             if is_full {
-                self.push_block();
+                self.push_buffer();
             }
         }
         Ok(())
@@ -121,15 +121,15 @@ impl Filling<'_> {
         payload: &mut Payload<'_>,
         length: usize,
     ) -> Result<(), ChannelError> {
-        self.push_block();
-        let Some(mut block) = self.take_block() else {
+        self.push_buffer();
+        let Some(mut buffer) = self.take_buffer() else {
             return payload.discard(length);
         };
-        payload.fill_exact(&mut block.room()[..length])?;
-        block.grow(length);
-        block.kind = Kind::Agreement;
-        *self.slot.0 = Some(block);
-        self.push_block();
+        payload.fill_exact(&mut buffer.room()[..length])?;
+        buffer.grow(length);
+        buffer.kind = MessageKind::Agreement;
+        *self.slot.0 = Some(buffer);
+        self.push_buffer();
         Ok(())
     }
 }

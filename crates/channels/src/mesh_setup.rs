@@ -11,23 +11,23 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::ChannelError;
 use crate::fingerprint::Fingerprint;
-use crate::frame::AbortReason;
 use crate::framed::FramedChannel;
-use crate::hello::{Hello, Nonce, Verdict};
-use crate::mesh::{Mesh, MeshSettings, Security};
+use crate::hello::{Hello, HelloVerdict, Nonce};
+use crate::mesh::{ConnectionSecurity, Mesh, MeshSettings};
+use crate::message::AbortReason;
 use crate::transport::Cut;
 
 /// The connection of one stream to one party.
-enum Slot {
+enum StreamSlot {
     Missing,
     /// A hello was accepted and is being answered.
     Reserved,
     Here(Box<FramedChannel>),
 }
 
-struct State {
+struct MeshState {
     /// By stream and party.
-    slots: Vec<Vec<Slot>>,
+    slots: Vec<Vec<StreamSlot>>,
     /// Which run of each party is connected.
     instances: Vec<Option<Nonce>>,
     error: Option<ChannelError>,
@@ -42,20 +42,20 @@ struct State {
 }
 
 /// The making of a mesh.
-pub(crate) struct Gathering<'a> {
+pub(crate) struct MeshSetup<'a> {
     pub(crate) settings: &'a MeshSettings<'a>,
     pub(crate) me: usize,
     /// Names this run of this party.
     pub(crate) instance: Nonce,
     pub(crate) started: Instant,
-    state: Mutex<State>,
+    state: Mutex<MeshState>,
     changed: Condvar,
     /// The first one ends when no more connections are wanted: it wakes who waits in the kernel.
     over: (UnixStream, UnixStream),
 }
 
 /// How one attempt failed.
-pub(crate) enum Attempt {
+pub(crate) enum AttemptFailure {
     /// Nothing is settled; another attempt may succeed.
     Again(String),
     /// Somebody who dialled did not prove a trusted key: a peer whose key is not known here, or
@@ -76,11 +76,11 @@ pub(crate) fn nonce() -> Result<Nonce, ChannelError> {
     Ok(nonce)
 }
 
-impl<'a> Gathering<'a> {
+impl<'a> MeshSetup<'a> {
     pub(crate) fn new(settings: &'a MeshSettings<'a>, me: usize) -> Result<Self, ChannelError> {
         let parties = settings.cluster.parties().len();
-        let row = || (0..parties).map(|_| Slot::Missing).collect();
-        let state = State {
+        let row = || (0..parties).map(|_| StreamSlot::Missing).collect();
+        let state = MeshState {
             slots: (0..settings.streams).map(|_| row()).collect(),
             instances: vec![None; parties],
             error: None,
@@ -92,7 +92,7 @@ impl<'a> Gathering<'a> {
         };
         let (during, pair) = ("preparing to connect".to_owned(), UnixStream::pair());
         let over = pair.map_err(|error| ChannelError::Io { during, detail: error.to_string() })?;
-        Ok(Gathering {
+        Ok(MeshSetup {
             settings,
             me,
             instance: nonce()?,
@@ -103,7 +103,7 @@ impl<'a> Gathering<'a> {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MeshState> {
         self.state.lock().expect("no code panics while it holds this lock")
     }
 
@@ -140,8 +140,8 @@ impl<'a> Gathering<'a> {
     /// The key that is trusted for a party.
     pub(crate) fn trusted(&self, party: usize) -> Option<Fingerprint> {
         match self.settings.security {
-            Security::Tls { trusted, .. } => trusted.fingerprint(self.name(party)),
-            Security::Plain(_) => None,
+            ConnectionSecurity::Tls { trusted, .. } => trusted.fingerprint(self.name(party)),
+            ConnectionSecurity::Plain(_) => None,
         }
     }
 
@@ -161,7 +161,7 @@ impl<'a> Gathering<'a> {
         let state = self.state();
         let is_here = |party: usize| {
             let mut rows = state.slots.iter().take(self.streams_to(party).into());
-            party == self.me || rows.all(|row| matches!(row[party], Slot::Here(_)))
+            party == self.me || rows.all(|row| matches!(row[party], StreamSlot::Here(_)))
         };
         (0..self.parties()).filter(|&party| !is_here(party)).collect()
     }
@@ -170,7 +170,9 @@ impl<'a> Gathering<'a> {
     pub(crate) fn missing_streams(&self, party: usize) -> Vec<u16> {
         let state = self.state();
         let rows = (0..self.streams_to(party)).zip(&state.slots);
-        rows.filter(|(_, row)| matches!(row[party], Slot::Missing)).map(|(at, _)| at).collect()
+        rows.filter(|(_, row)| matches!(row[party], StreamSlot::Missing))
+            .map(|(at, _)| at)
+            .collect()
     }
 
     /// Whether no more connections are wanted.
@@ -206,11 +208,11 @@ impl<'a> Gathering<'a> {
     }
 
     /// Deals with the end of an attempt.
-    pub(crate) fn settle(&self, party: Option<usize>, attempt: Attempt) {
+    pub(crate) fn settle(&self, party: Option<usize>, attempt: AttemptFailure) {
         match attempt {
-            Attempt::Again(detail) => self.note(party, detail),
-            Attempt::TurnedAway(error) => self.state().turned_away = Some(error),
-            Attempt::Settled(error) => self.fail(error),
+            AttemptFailure::Again(detail) => self.note(party, detail),
+            AttemptFailure::TurnedAway(error) => self.state().turned_away = Some(error),
+            AttemptFailure::Settled(error) => self.fail(error),
         }
     }
 
@@ -279,14 +281,14 @@ impl<'a> Gathering<'a> {
         &self,
         theirs: &Hello,
         presented: Option<Fingerprint>,
-    ) -> Result<usize, (Verdict, ChannelError)> {
+    ) -> Result<usize, (HelloVerdict, ChannelError)> {
         let sender = &theirs.sender;
         let known = self.diallers().find(|&party| self.name(party) == sender);
         let party = match known {
             Some(party) => party,
             None => {
                 let (party, found) = (self.awaited(), sender.clone());
-                return Err((Verdict::Unknown, ChannelError::WrongParty { party, found }));
+                return Err((HelloVerdict::Unknown, ChannelError::WrongParty { party, found }));
             }
         };
         if let Some(presented) = presented
@@ -295,15 +297,15 @@ impl<'a> Gathering<'a> {
             let owner = (0..self.parties()).find(|&other| self.trusted(other) == Some(presented));
             let owner = owner.map_or("nobody", |owner| self.name(owner)).to_owned();
             let error = ChannelError::OtherKey { party: sender.clone(), presented, owner };
-            return Err((Verdict::OtherKey, error));
+            return Err((HelloVerdict::OtherKey, error));
         }
         if theirs.receiver != self.settings.me {
             let (expected, me) = (theirs.receiver.clone(), self.settings.me.to_owned());
             let error = ChannelError::WrongSelf { party: sender.clone(), expected, me };
-            return Err((Verdict::NotMe, error));
+            return Err((HelloVerdict::NotMe, error));
         }
-        self.compare_counts(party, theirs).map_err(|error| (Verdict::Welcome, error))?;
-        self.reserve(party, theirs).map(|()| party).map_err(|error| (Verdict::Twice, error))
+        self.compare_counts(party, theirs).map_err(|error| (HelloVerdict::Welcome, error))?;
+        self.reserve(party, theirs).map(|()| party).map_err(|error| (HelloVerdict::Twice, error))
     }
 
     /// Whether `party` and this one count parties and streams alike.
@@ -339,8 +341,8 @@ impl<'a> Gathering<'a> {
         let slot = state.slots[..wanted].get_mut(usize::from(theirs.stream));
         let slot = slot.map(|row| &mut row[party]);
         let old = match slot {
-            Some(slot) if is_same && !matches!(slot, Slot::Reserved) => {
-                std::mem::replace(slot, Slot::Reserved)
+            Some(slot) if is_same && !matches!(slot, StreamSlot::Reserved) => {
+                std::mem::replace(slot, StreamSlot::Reserved)
             }
             _ => return Err(ChannelError::Twice { party: theirs.sender.clone() }),
         };
@@ -353,13 +355,13 @@ impl<'a> Gathering<'a> {
 
     /// Gives up a reservation.
     pub(crate) fn release(&self, party: usize, stream: u16) {
-        self.state().slots[usize::from(stream)][party] = Slot::Missing;
+        self.state().slots[usize::from(stream)][party] = StreamSlot::Missing;
     }
 
     /// A connection is there.
     pub(crate) fn put(&self, party: usize, channel: FramedChannel) {
         let place = usize::from(channel.stream());
-        self.state().slots[place][party] = Slot::Here(Box::new(channel));
+        self.state().slots[place][party] = StreamSlot::Here(Box::new(channel));
         self.changed.notify_all();
     }
 
@@ -368,9 +370,9 @@ impl<'a> Gathering<'a> {
     pub(crate) fn sweep(&self) {
         let mut gone = Vec::new();
         let mut state = self.state();
-        let State { slots, instances, error, .. } = &mut *state;
+        let MeshState { slots, instances, error, .. } = &mut *state;
         for slot in slots.iter_mut().flatten() {
-            let Slot::Here(channel) = slot else { continue };
+            let StreamSlot::Here(channel) = slot else { continue };
             match channel.error() {
                 None => {}
                 Some(
@@ -378,13 +380,13 @@ impl<'a> Gathering<'a> {
                     | ChannelError::Lost { .. }
                     | ChannelError::PeerAborted { reason: AbortReason::Interrupted, .. },
                 ) => {
-                    gone.push(std::mem::replace(slot, Slot::Missing));
+                    gone.push(std::mem::replace(slot, StreamSlot::Missing));
                 }
                 Some(end) => drop(error.get_or_insert(end)),
             }
         }
         for (party, instance) in instances.iter_mut().enumerate() {
-            if slots.iter().all(|row| matches!(row[party], Slot::Missing)) {
+            if slots.iter().all(|row| matches!(row[party], StreamSlot::Missing)) {
                 *instance = None;
             }
         }
@@ -393,8 +395,8 @@ impl<'a> Gathering<'a> {
     pub(crate) fn into_mesh(self) -> Mesh {
         let state = self.state.into_inner().expect("no code panics while it holds this lock");
         let channel = |slot| match slot {
-            Slot::Here(channel) => Some(*channel),
-            Slot::Missing | Slot::Reserved => None,
+            StreamSlot::Here(channel) => Some(*channel),
+            StreamSlot::Missing | StreamSlot::Reserved => None,
         };
         state.slots.into_iter().map(|row| row.into_iter().map(channel).collect()).collect()
     }

@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use crate::ChannelError;
 use crate::cluster::Transport;
-use crate::frame::{HEADER_BYTES, Header, Kind, parse_header};
-use crate::gathering::{Attempt, Gathering};
-use crate::mesh::{MeshSettings, Security};
+use crate::mesh::{ConnectionSecurity, MeshSettings};
+use crate::mesh_setup::{AttemptFailure, MeshSetup};
+use crate::message::{HEADER_BYTES, MessageHeader, MessageKind, parse_header};
 use crate::tcp::{ACCEPT_PAUSE, addresses, hang_up, refused};
 use crate::tls::read_all;
 
@@ -39,7 +39,7 @@ const NOTICE_BYTES: usize = HEADER_BYTES + 1;
 /// How a party speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Manner {
+pub enum TransportKind {
     /// TLS over TCP.
     Tls = 16,
     /// TCP alone, inside one machine.
@@ -48,23 +48,23 @@ pub enum Manner {
     Quic = 18,
 }
 
-impl fmt::Display for Manner {
+impl fmt::Display for TransportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Manner::Tls => "TLS over TCP",
-            Manner::Plain => "without TLS (`--plain`)",
-            Manner::Quic => "QUIC",
+            TransportKind::Tls => "TLS over TCP",
+            TransportKind::Plain => "without TLS (`--plain`)",
+            TransportKind::Quic => "QUIC",
         })
     }
 }
 
-impl Manner {
+impl TransportKind {
     /// How the party of these settings speaks.
-    pub(crate) fn of(settings: &MeshSettings<'_>) -> Manner {
+    pub(crate) fn of(settings: &MeshSettings<'_>) -> TransportKind {
         match (settings.cluster.transport(), settings.security) {
-            (Transport::Quic, _) => Manner::Quic,
-            (Transport::Tcp, Security::Tls { .. }) => Manner::Tls,
-            (Transport::Tcp, Security::Plain(_)) => Manner::Plain,
+            (Transport::Quic, _) => TransportKind::Quic,
+            (Transport::Tcp, ConnectionSecurity::Tls { .. }) => TransportKind::Tls,
+            (Transport::Tcp, ConnectionSecurity::Plain(_)) => TransportKind::Plain,
         }
     }
 
@@ -72,18 +72,26 @@ impl Manner {
     /// its answer; QUIC's handshake (RFC 9001, figure 1) is that of TCP and TLS in one.
     pub const fn round_trips(self) -> u32 {
         match self {
-            Manner::Tls => 3,
-            Manner::Plain | Manner::Quic => 2,
+            TransportKind::Tls => 3,
+            TransportKind::Plain | TransportKind::Quic => 2,
         }
     }
 
-    /// The manner with this code, which stands where an abort has its reason.
-    pub(crate) fn from_code(code: u8) -> Option<Manner> {
-        [Manner::Tls, Manner::Plain, Manner::Quic].into_iter().find(|known| *known as u8 == code)
+    /// The kind with this code, which stands where an abort has its reason.
+    pub(crate) fn from_code(code: u8) -> Option<TransportKind> {
+        [TransportKind::Tls, TransportKind::Plain, TransportKind::Quic]
+            .into_iter()
+            .find(|known| *known as u8 == code)
     }
 
     fn notice(self) -> [u8; NOTICE_BYTES] {
-        let header = Header { kind: Kind::Abort, length: 1, session: 0, stream: 0, sequence: 0 };
+        let header = MessageHeader {
+            kind: MessageKind::Abort,
+            length: 1,
+            session: 0,
+            stream: 0,
+            sequence: 0,
+        };
         let mut bytes = [self as u8; NOTICE_BYTES];
         bytes[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
         bytes
@@ -98,7 +106,7 @@ impl Manner {
 
 /// How the other end speaks, by the first bytes that it sends: they are looked at and stay unread,
 /// but for a notice. Nothing if they say nothing, or none come by `deadline`.
-pub(crate) fn first(stream: &TcpStream, deadline: Instant) -> io::Result<Option<Manner>> {
+pub(crate) fn first(stream: &TcpStream, deadline: Instant) -> io::Result<Option<TransportKind>> {
     let mut beginning = [0; 4];
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -109,9 +117,11 @@ pub(crate) fn first(stream: &TcpStream, deadline: Instant) -> io::Result<Option<
         let seen = stream.peek(&mut beginning)?;
         match &beginning[..seen] {
             // A TLS record of a handshake (RFC 8446, section 5.1).
-            [22, 3, ..] => return Ok(Some(Manner::Tls)),
-            [b'P', b'H', _, kind] if *kind == Kind::Abort as u8 => return heard(stream, deadline),
-            [b'P', b'H', _, _] => return Ok(Some(Manner::Plain)),
+            [22, 3, ..] => return Ok(Some(TransportKind::Tls)),
+            [b'P', b'H', _, kind] if *kind == MessageKind::Abort as u8 => {
+                return heard(stream, deadline);
+            }
+            [b'P', b'H', _, _] => return Ok(Some(TransportKind::Plain)),
             [22 | b'P'] | [b'P', b'H', ..] => thread::sleep(LOOK_PAUSE),
             _ => return Ok(None),
         }
@@ -119,89 +129,93 @@ pub(crate) fn first(stream: &TcpStream, deadline: Instant) -> io::Result<Option<
 }
 
 /// Reads a notice, which must be there by `deadline`.
-fn heard(stream: &TcpStream, deadline: Instant) -> io::Result<Option<Manner>> {
+fn heard(stream: &TcpStream, deadline: Instant) -> io::Result<Option<TransportKind>> {
     let mut bytes = [0; NOTICE_BYTES];
     read_all(stream, deadline, &mut bytes)?;
     let header = parse_header(&bytes);
-    let is_notice = header.is_ok_and(|it| it.kind == Kind::Abort && it.session == 0);
-    Ok(Manner::from_code(bytes[HEADER_BYTES]).filter(|_| is_notice))
+    let is_notice = header.is_ok_and(|it| it.kind == MessageKind::Abort && it.session == 0);
+    Ok(TransportKind::from_code(bytes[HEADER_BYTES]).filter(|_| is_notice))
 }
 
 /// Result of meeting another transport, at a dialled party or at somebody who dialled.
-pub(crate) fn met(gathering: &Gathering<'_>, dialled: Option<usize>, theirs: Manner) -> Attempt {
-    let ours = Manner::of(gathering.settings);
+pub(crate) fn met(
+    setup: &MeshSetup<'_>,
+    dialled: Option<usize>,
+    theirs: TransportKind,
+) -> AttemptFailure {
+    let ours = TransportKind::of(setup.settings);
     if theirs == ours {
-        return Attempt::Again(format!("{theirs} comes through only in part"));
+        return AttemptFailure::Again(format!("{theirs} comes through only in part"));
     }
     let party = match dialled {
-        Some(party) => gathering.name(party).to_owned(),
-        None => format!("somebody, most likely {},", gathering.awaited()),
+        Some(party) => setup.name(party).to_owned(),
+        None => format!("somebody, most likely {},", setup.awaited()),
     };
     refused(dialled, ChannelError::OtherManner { party, theirs, ours })
 }
 
 /// Over QUIC: answers those who come to the TCP port of the same number.
-pub(crate) fn keep_door(gathering: &Gathering<'_>, address: SocketAddr) {
+pub(crate) fn keep_door(setup: &MeshSetup<'_>, address: SocketAddr) {
     // Another program may have that port: then nobody is told.
     let Ok(listener) = TcpListener::bind(address) else { return };
     if listener.set_nonblocking(true).is_err() {
         return;
     }
-    while !gathering.is_over() {
+    while !setup.is_over() {
         let Ok((stream, _)) = listener.accept() else {
             thread::sleep(ACCEPT_PAUSE);
             continue;
         };
-        let Some(number) = gathering.begin_attempt(&stream) else { continue };
-        let answered = answer_at_door(gathering, &stream);
-        gathering.end_attempt(number);
+        let Some(number) = setup.begin_attempt(&stream) else { continue };
+        let answered = answer_at_door(setup, &stream);
+        setup.end_attempt(number);
         match answered {
-            Ok(Some(theirs)) if theirs != Manner::Quic => {
-                gathering.settle(None, met(gathering, None, theirs));
+            Ok(Some(theirs)) if theirs != TransportKind::Quic => {
+                setup.settle(None, met(setup, None, theirs));
             }
             Ok(_) | Err(_) => {}
         }
     }
 }
 
-fn answer_at_door(gathering: &Gathering<'_>, stream: &TcpStream) -> io::Result<Option<Manner>> {
+fn answer_at_door(setup: &MeshSetup<'_>, stream: &TcpStream) -> io::Result<Option<TransportKind>> {
     stream.set_nonblocking(false)?;
     stream.set_write_timeout(Some(ASK_TIME_MAX))?;
     let theirs = first(stream, Instant::now() + ASK_TIME_MAX)?;
     if theirs.is_some() {
-        Manner::Quic.tell(stream);
-        hang_up(stream, gathering.settings.timeouts.farewell);
+        TransportKind::Quic.tell(stream);
+        hang_up(stream, setup.settings.timeouts.farewell);
     }
     Ok(theirs)
 }
 
 /// Over QUIC: asks at the TCP port of a party that does not answer how it speaks.
-pub(crate) fn ask(gathering: &Gathering<'_>, party: usize) {
-    while !gathering.is_over() {
-        gathering.rest(ASK_PAUSE);
-        if gathering.missing_streams(party).is_empty() {
+pub(crate) fn ask(setup: &MeshSetup<'_>, party: usize) {
+    while !setup.is_over() {
+        setup.rest(ASK_PAUSE);
+        if setup.missing_streams(party).is_empty() {
             continue;
         }
-        let Ok(addresses) = addresses(gathering, party) else { continue };
+        let Ok(addresses) = addresses(setup, party) else { continue };
         for address in addresses {
-            if let Some(theirs) = answer_of(gathering, &address) {
-                gathering.settle(Some(party), met(gathering, Some(party), theirs));
+            if let Some(theirs) = answer_of(setup, &address) {
+                setup.settle(Some(party), met(setup, Some(party), theirs));
             }
         }
     }
 }
 
 /// Answer to a connection from `address`; `None` if no more connections are wanted.
-fn answer_of(gathering: &Gathering<'_>, address: &SocketAddr) -> Option<Manner> {
-    if gathering.is_over() {
+fn answer_of(setup: &MeshSetup<'_>, address: &SocketAddr) -> Option<TransportKind> {
+    if setup.is_over() {
         return None;
     }
     let stream = TcpStream::connect_timeout(address, ASK_TIME_MAX).ok()?;
     // The end of all attempts ends this one, too.
-    let number = gathering.begin_attempt(&stream)?;
-    Manner::Quic.tell(&stream);
+    let number = setup.begin_attempt(&stream)?;
+    TransportKind::Quic.tell(&stream);
     let answered = first(&stream, Instant::now() + ASK_TIME_MAX);
-    gathering.end_attempt(number);
+    setup.end_attempt(number);
     answered.ok().flatten()
 }
 
@@ -216,7 +230,7 @@ mod tests {
         let mut dialled = TcpStream::connect(listener.local_addr()?)?;
         let (accepted, _) = listener.accept()?;
         let dripping = thread::spawn(move || {
-            let notice = Manner::Tls.notice();
+            let notice = TransportKind::Tls.notice();
             dialled.write_all(&notice[..4])?;
             notice[4..].iter().try_for_each(|byte| {
                 thread::sleep(Duration::from_millis(50));
@@ -234,11 +248,11 @@ mod tests {
 
     #[test]
     fn a_notice_is_a_message() {
-        for manner in [Manner::Tls, Manner::Plain, Manner::Quic] {
+        for manner in [TransportKind::Tls, TransportKind::Plain, TransportKind::Quic] {
             let bytes = manner.notice();
             let header = parse_header(&bytes).expect("a message");
-            assert_eq!((header.kind, header.length, header.session), (Kind::Abort, 1, 0));
-            assert_eq!(Manner::from_code(bytes[HEADER_BYTES]), Some(manner));
+            assert_eq!((header.kind, header.length, header.session), (MessageKind::Abort, 1, 0));
+            assert_eq!(TransportKind::from_code(bytes[HEADER_BYTES]), Some(manner));
         }
     }
 }

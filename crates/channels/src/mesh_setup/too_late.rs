@@ -1,9 +1,9 @@
 //! The error with which a wait ends when its time is up.
 
-use super::Gathering;
+use super::MeshSetup;
 use crate::ChannelError;
 
-impl Gathering<'_> {
+impl MeshSetup<'_> {
     /// Time is up; says for whom, and why.
     pub(crate) fn too_late(&self, missing: &[usize], address: Option<&str>) -> ChannelError {
         let state = self.state();

@@ -4,7 +4,7 @@
 //! offset  bytes  field     meaning (all integers little-endian)
 //!      0      2  magic     0x50 0x48 ("PH")
 //!      2      1  version   of this framing: 2
-//!      3      1  kind      see [`Kind`]
+//!      3      1  kind      see [`MessageKind`]
 //!      4      4  length    payload bytes after the header; the bounds depend on the kind
 //!      8      8  session   0 in a hello; after it, the same random number in both directions
 //!     16      2  stream    which of the streams between the two parties
@@ -13,7 +13,7 @@
 //!
 //! | kind | name | payload | when |
 //! |---|---|---|---|
-//! | 1 | data | 1 to [`BLOCK_BYTES`] bytes of the stream | any time after the hello |
+//! | 1 | data | 1 to [`BUFFER_BYTES`] bytes of the stream | any time after the hello |
 //! | 2 | hello | see `hello.rs` | first message in each direction, exactly once |
 //! | 3 | agreement | 0 to [`CONTROL_BYTES_MAX`] bytes | both sides, at one point of the stream |
 //! | 4 | keep-alive | none | when nothing was sent for 15 s |
@@ -21,11 +21,11 @@
 //! | 6 | bye | none | last message of a party that is done |
 //!
 //! Session, stream and sequence say where a message belongs, so that it may come over any transport
-//! in any order (`reorder.rs`). A message that breaks a rule ends the session with one [`Fault`].
-//! The payload is never interpreted here, and no length is believed before it was checked against
-//! its bound.
+//! in any order (`reorder.rs`). A message that breaks a rule ends the session with one
+//! [`MessageError`]. The payload is never interpreted here, and no length is believed before it was
+//! checked against its bound.
 
-use crate::limits::{BLOCK_BYTES, CONTROL_BYTES_MAX};
+use crate::limits::{BUFFER_BYTES, CONTROL_BYTES_MAX};
 use crate::names::NAME_BYTES_MAX;
 
 /// Bytes of a message header.
@@ -42,7 +42,7 @@ const MAGIC: [u8; 2] = *b"PH";
 /// Kinds of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum MessageKind {
     /// A piece of the byte stream.
     Data = 1,
     /// Who speaks, and in which version.
@@ -57,36 +57,36 @@ pub enum Kind {
     Bye = 6,
 }
 
-impl Kind {
+impl MessageKind {
     /// The shortest and the longest payload of this kind.
     fn length_bounds(self) -> (usize, usize) {
         match self {
-            Kind::Data => (1, BLOCK_BYTES),
-            Kind::Hello | Kind::Agreement => (0, CONTROL_BYTES_MAX),
-            Kind::KeepAlive | Kind::Bye => (0, 0),
-            Kind::Abort => (1, 1 + NAME_BYTES_MAX),
+            MessageKind::Data => (1, BUFFER_BYTES),
+            MessageKind::Hello | MessageKind::Agreement => (0, CONTROL_BYTES_MAX),
+            MessageKind::KeepAlive | MessageKind::Bye => (0, 0),
+            MessageKind::Abort => (1, 1 + NAME_BYTES_MAX),
         }
     }
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for MessageKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Kind::Data => "data",
-            Kind::Hello => "hello",
-            Kind::Agreement => "agreement",
-            Kind::KeepAlive => "keep-alive",
-            Kind::Abort => "abort",
-            Kind::Bye => "bye",
+            MessageKind::Data => "data",
+            MessageKind::Hello => "hello",
+            MessageKind::Agreement => "agreement",
+            MessageKind::KeepAlive => "keep-alive",
+            MessageKind::Abort => "abort",
+            MessageKind::Bye => "bye",
         })
     }
 }
 
 /// A message header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct MessageHeader {
     /// Kind of the message.
-    pub kind: Kind,
+    pub kind: MessageKind,
     /// Payload bytes that follow.
     pub length: u32,
     /// The session both parties agreed on in their hellos.
@@ -97,7 +97,7 @@ pub struct Header {
     pub sequence: u64,
 }
 
-impl Header {
+impl MessageHeader {
     /// The header as it goes over the wire.
     pub fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
@@ -116,35 +116,35 @@ impl Header {
 /// Reads a header from the first [`HEADER_BYTES`] of `bytes`.
 ///
 /// Total: any input gives a header whose length is within the bounds of its kind, or a fault.
-pub fn parse_header(bytes: &[u8]) -> Result<Header, Fault> {
+pub fn parse_header(bytes: &[u8]) -> Result<MessageHeader, MessageError> {
     let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {
-        return Err(Fault::Truncated);
+        return Err(MessageError::Truncated);
     };
     if bytes[0..2] != MAGIC {
-        return Err(Fault::NotPhineus);
+        return Err(MessageError::NotPhineus);
     }
     if bytes[2] != FRAME_VERSION {
-        return Err(Fault::FrameVersion { version: bytes[2] });
+        return Err(MessageError::FrameVersion { version: bytes[2] });
     }
     let kind = match bytes[3] {
-        1 => Kind::Data,
-        2 => Kind::Hello,
-        3 => Kind::Agreement,
-        4 => Kind::KeepAlive,
-        5 => Kind::Abort,
-        6 => Kind::Bye,
-        code => return Err(Fault::UnknownKind { code }),
+        1 => MessageKind::Data,
+        2 => MessageKind::Hello,
+        3 => MessageKind::Agreement,
+        4 => MessageKind::KeepAlive,
+        5 => MessageKind::Abort,
+        6 => MessageKind::Bye,
+        code => return Err(MessageError::UnknownKind { code }),
     };
     let word =
         |at: usize| -> [u8; 8] { bytes[at..at + 8].try_into().expect("the slice has eight bytes") };
     let length = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]);
     let (shortest, longest) = kind.length_bounds();
     if !(shortest..=longest).contains(&(length as usize)) {
-        return Err(Fault::Length { kind, length });
+        return Err(MessageError::Length { kind, length });
     }
     let (session, place) = (u64::from_le_bytes(word(8)), u64::from_le_bytes(word(16)));
     let (stream, sequence) = (place as u16, place >> 16);
-    Ok(Header { kind, length, session, stream, sequence })
+    Ok(MessageHeader { kind, length, session, stream, sequence })
 }
 
 /// Why a party gave up, as it tells its peer. Deliberately coarse: it never says which check of a
@@ -193,7 +193,7 @@ impl std::fmt::Display for AbortReason {
 /// Faults in bytes that came from a peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum MessageError {
     /// Fewer bytes than a header.
     #[error("a message shorter than its header")]
     Truncated,
@@ -216,7 +216,7 @@ pub enum Fault {
     #[error("a message of kind {kind} and {length} bytes, which is out of bounds")]
     Length {
         /// The kind of message.
-        kind: Kind,
+        kind: MessageKind,
         /// The length in the header.
         length: u32,
     },
@@ -246,9 +246,9 @@ pub enum Fault {
     #[error("a message of kind {found} where one of kind {expected} belongs")]
     Order {
         /// Kind of message that is valid there.
-        expected: Kind,
+        expected: MessageKind,
         /// Kind of message that arrived.
-        found: Kind,
+        found: MessageKind,
     },
     /// The content of a hello cannot be read.
     #[error("a hello that cannot be read")]
@@ -267,13 +267,19 @@ mod tests {
 
     use super::*;
 
-    const KINDS: [Kind; 6] =
-        [Kind::Data, Kind::Hello, Kind::Agreement, Kind::KeepAlive, Kind::Abort, Kind::Bye];
+    const KINDS: [MessageKind; 6] = [
+        MessageKind::Data,
+        MessageKind::Hello,
+        MessageKind::Agreement,
+        MessageKind::KeepAlive,
+        MessageKind::Abort,
+        MessageKind::Bye,
+    ];
 
     #[test]
     fn the_bytes_of_a_header_are_these() {
-        let (kind, sequence) = (Kind::Data, 1 << 40 | 7);
-        let header = Header { kind, length: 0x0102, session: 3, stream: 0x0405, sequence };
+        let (kind, sequence) = (MessageKind::Data, 1 << 40 | 7);
+        let header = MessageHeader { kind, length: 0x0102, session: 3, stream: 0x0405, sequence };
         let expected =
             [0x50, 0x48, 2, 1, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 5, 4, 7, 0, 0, 0, 0, 1];
         assert_eq!(header.to_bytes(), expected);
@@ -290,14 +296,14 @@ mod tests {
         ) {
             let (shortest, longest) = kind.length_bounds();
             let length = shortest as u32 + ((longest - shortest) as f64 * fraction) as u32;
-            let header = Header { kind, length, session, stream, sequence };
+            let header = MessageHeader { kind, length, session, stream, sequence };
             prop_assert_eq!(parse_header(&header.to_bytes()), Ok(header));
         }
 
         #[test]
         fn random_bytes_give_a_bounded_header_or_a_fault(bytes: Vec<u8>) {
             if let Ok(header) = parse_header(&bytes) {
-                prop_assert!(header.length as usize <= BLOCK_BYTES);
+                prop_assert!(header.length as usize <= BUFFER_BYTES);
             }
         }
 
@@ -309,13 +315,13 @@ mod tests {
             keep in 0..=HEADER_BYTES,
         ) {
             let length = kind.length_bounds().0 as u32;
-            let header = Header { kind, length, session: 9, stream: 1, sequence: 9 };
+            let header = MessageHeader { kind, length, session: 9, stream: 1, sequence: 9 };
             let mut bytes = header.to_bytes();
             bytes[at] = value;
             match parse_header(&bytes[..keep]) {
                 Ok(read) => {
                     prop_assert_eq!(keep, HEADER_BYTES);
-                    prop_assert!(read.length as usize <= BLOCK_BYTES);
+                    prop_assert!(read.length as usize <= BUFFER_BYTES);
                     prop_assert_eq!(read.to_bytes(), bytes);
                 }
                 Err(fault) => prop_assert!(keep < HEADER_BYTES || at < 8, "{}", fault),

@@ -1,4 +1,4 @@
-//! [`Pace`]: spreads instructions with slack over the rounds of those without.
+//! [`IssueSchedule`]: spreads instructions with slack over the rounds of those without.
 //!
 //! A wide part beside a deep one could all be issued in the first round. Then its correlated
 //! randomness must be there in the first round, the deep part waits meanwhile, and later rounds
@@ -8,7 +8,7 @@
 //!
 //! Invariant: an instruction is issued when it is ready and its rounds, with those of all that
 //! waits for it, are as many as are left. Nothing is short of space, so the program takes the
-//! rounds of its longest chain, as without pace.
+//! rounds of its longest chain, as without this schedule.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +23,7 @@ pub(super) const ENTRY_BYTES: usize = size_of::<u32>() + size_of::<Waiting>();
 type Waiting = Reverse<(u32, u32, u64)>;
 
 /// When the instructions of the window are issued, up to the end of the program.
-pub(super) struct Pace {
+pub(super) struct IssueSchedule {
     /// Number of the first of them.
     first: u64,
     /// The latest round in which each can be issued, counted from `begin`.
@@ -37,10 +37,17 @@ pub(super) struct Pace {
     waiting: BinaryHeap<Waiting>,
 }
 
-impl Pace {
+impl IssueSchedule {
     /// For the instructions from number `first` on, at round `begin`.
-    pub(super) fn new(first: u64, latest: Vec<u32>, begin: u64, total_bytes: u64) -> Pace {
-        Pace { first, latest, begin, total_bytes, issued_bytes: 0, waiting: BinaryHeap::new() }
+    pub(super) fn new(first: u64, latest: Vec<u32>, begin: u64, total_bytes: u64) -> IssueSchedule {
+        IssueSchedule {
+            first,
+            latest,
+            begin,
+            total_bytes,
+            issued_bytes: 0,
+            waiting: BinaryHeap::new(),
+        }
     }
 
     /// Whether instruction `index`, which is ready, is issued in `round`; it waits here if not.
