@@ -122,14 +122,21 @@ fn log2(value: Lane) -> Option<usize> {
     (value.count_ones() == 1).then(|| value.trailing_zeros())
 }
 
-/// The runs of equal bits of `value`, from the lowest: where each starts, its width, its bit.
-fn runs(value: Lane, width: u16) -> Vec<(u16, u16, bool)> {
-    let mut runs: Vec<(u16, u16, bool)> = Vec::new();
+/// Adjacent bits that are equal.
+struct Bits {
+    start: u16,
+    width: u16,
+    bit: bool,
+}
+
+/// The runs of equal bits of `value`, from the lowest.
+fn runs(value: Lane, width: u16) -> Vec<Bits> {
+    let mut runs: Vec<Bits> = Vec::new();
     for index in 0..width {
         let bit = value.bit(usize::from(index));
         match runs.last_mut() {
-            Some(run) if run.2 == bit => run.1 += 1,
-            _ => runs.push((index, 1, bit)),
+            Some(run) if run.bit == bit => run.width += 1,
+            _ => runs.push(Bits { start: index, width: 1, bit }),
         }
     }
     runs
@@ -147,9 +154,9 @@ fn and(x: &Value, public: Lane) -> Value {
     }
     let zero =
         |width| Value::known(x.tracer(), ElementType::unsigned(width), x.lanes(), Lane::ZERO);
-    let pieces = runs(public, width)
-        .into_iter()
-        .map(|(start, width, bit)| if bit { x.bit_slice(start, width) } else { zero(width) });
+    let pieces = runs(public, width).into_iter().map(|Bits { start, width, bit }| {
+        if bit { x.bit_slice(start, width) } else { zero(width) }
+    });
     pieces
         .reduce(|low, high| low.bit_concat(&high))
         .map_or_else(|| x.clone(), |all| all.with_sign(x.element().is_signed()))

@@ -69,6 +69,13 @@ pub struct GateReader {
     wires: Vec<u64>,
 }
 
+/// What a line states of its gate: how many operands and results, and the name.
+struct GateLine {
+    operands: usize,
+    results: usize,
+    name: String,
+}
+
 impl GateReader {
     /// Opens a circuit file and reads its header.
     pub fn open(path: &Path) -> Result<GateReader, ProgramError> {
@@ -261,12 +268,12 @@ impl GateReader {
             let gates = self.header.gates;
             return Err(self.error(format!("the header states {gates} gates, here is one more")));
         }
-        let (operands, results, name) = self.read_gate()?;
+        let GateLine { operands, results, name } = self.read_gate()?;
         self.gate(operands, results, &name).map(Some)
     }
 
-    /// Splits a gate line: number of operands and results, and the name; fills `wires`.
-    fn read_gate(&mut self) -> Result<(usize, usize, String), ProgramError> {
+    /// Splits a gate line; fills `wires`.
+    fn read_gate(&mut self) -> Result<GateLine, ProgramError> {
         self.wires.clear();
         let mut counts = [0u64; 2];
         let mut name = "";
@@ -289,7 +296,8 @@ impl GateReader {
             return Err(self
                 .error(format!("the gate states {stated} operands and results and has {found}")));
         }
-        Ok((counts[0] as usize, counts[1] as usize, name.to_string()))
+        let [operands, results] = counts.map(|count| count as usize);
+        Ok(GateLine { operands, results, name: name.to_string() })
     }
 
     fn gate(&mut self, operands: usize, results: usize, name: &str) -> Result<Gate, ProgramError> {

@@ -37,12 +37,21 @@ struct MovedInstructions {
     index: u64,
 }
 
+/// An instruction that moves.
+struct MovedInstruction {
+    /// Number of the instruction that it comes before.
+    before: u64,
+    /// Its own number where it was.
+    own: u64,
+    moved: Instruction,
+}
+
 impl MovedInstructions {
     /// Of instructions that come before others, each with its own number.
-    fn new(mut places: Vec<(u64, u64, Instruction)>) -> MovedInstructions {
-        places.sort_unstable_by_key(|&(before, number, _)| (before, number));
-        let gone = places.iter().map(|&(_, number, _)| number).collect();
-        let moved = places.into_iter().map(|(before, _, moved)| (before, moved)).collect();
+    fn new(mut moves: Vec<MovedInstruction>) -> MovedInstructions {
+        moves.sort_unstable_by_key(|one| (one.before, one.own));
+        let gone = moves.iter().map(|one| one.own).collect();
+        let moved = moves.into_iter().map(|one| (one.before, one.moved)).collect();
         MovedInstructions { moved, gone, ..MovedInstructions::default() }
     }
 
@@ -138,7 +147,11 @@ fn places_of_inputs(candidates: &Numbered, users: &HashMap<u64, Vec<u64>>) -> Mo
         let rest = held.split_off(&(number, 0));
         for ((first_use, _), bundle) in std::mem::replace(&mut held, rest) {
             held_count -= bundle.len();
-            places.extend(bundle.into_iter().map(|(own, moved)| (first_use, own, moved)));
+            places.extend(bundle.into_iter().map(|(own, moved)| MovedInstruction {
+                before: first_use,
+                own,
+                moved,
+            }));
         }
         let Some(&first_use) = users[&instruction.results[0]].first() else { continue };
         // What the operands are given by, as long as it is held and for nothing else.
@@ -163,11 +176,19 @@ fn places_of_inputs(candidates: &Numbered, users: &HashMap<u64, Vec<u64>>) -> Mo
             && let Some((_, next)) = held.pop_first()
         {
             held_count -= next.len();
-            places.extend(next.into_iter().map(|(own, moved)| (number, own, moved)));
+            places.extend(next.into_iter().map(|(own, moved)| MovedInstruction {
+                before: number,
+                own,
+                moved,
+            }));
         }
     }
     for ((first_use, _), bundle) in held {
-        places.extend(bundle.into_iter().map(|(own, moved)| (first_use, own, moved)));
+        places.extend(bundle.into_iter().map(|(own, moved)| MovedInstruction {
+            before: first_use,
+            own,
+            moved,
+        }));
     }
     MovedInstructions::new(places)
 }
@@ -188,7 +209,11 @@ fn outputs_moved<R: Read + Seek>(
     }
     let FromTheEnd { held, mut places, .. } = found;
     // Nothing defines what these use: they stay, and are found where values are looked up.
-    places.extend(held.into_values().flatten().map(|(own, moved)| (own, own, moved)));
+    places.extend(held.into_values().flatten().map(|(own, moved)| MovedInstruction {
+        before: own,
+        own,
+        moved,
+    }));
     Ok(MovedInstructions::new(places))
 }
 
@@ -200,7 +225,7 @@ struct FromTheEnd {
     held_count: usize,
     /// Values that instructions outside all bundles use.
     used: HashSet<u64>,
-    places: Vec<(u64, u64, Instruction)>,
+    places: Vec<MovedInstruction>,
 }
 
 impl FromTheEnd {
@@ -242,6 +267,10 @@ impl FromTheEnd {
     fn come_before(&mut self, before: u64, members: Numbered) {
         self.held_count -= members.len();
         self.used.extend(members.iter().flat_map(|(_, member)| member.operands()));
-        self.places.extend(members.into_iter().map(|(own, moved)| (before, own, moved)));
+        self.places.extend(members.into_iter().map(|(own, moved)| MovedInstruction {
+            before,
+            own,
+            moved,
+        }));
     }
 }
