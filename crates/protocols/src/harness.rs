@@ -1,12 +1,13 @@
 //! What tests of whole runs have in common: programs, plans, memory, inputs, and what is right.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Cursor;
 use std::thread;
 
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, Layout, ProgramReader, ProgramWriter, RoundModel,
-    Table,
+    Column, CostModel, Description, ElementType, Encoding, InputPort, Instruction, Kind, Layout,
+    Op, OutputPort, ProgramReader, ProgramWriter, RoundModel, RowOrder, Sharing, Table,
 };
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
@@ -208,4 +209,132 @@ pub(crate) fn start_clients<O: Outsourcing>(
     });
     let threads = threads.collect();
     (links, threads)
+}
+
+/// A program in the making, whose values are named in order, with a port for each input and output.
+#[derive(Default)]
+pub(crate) struct Builder {
+    instructions: Vec<Instruction>,
+    inputs: Vec<InputPort>,
+    outputs: Vec<OutputPort>,
+    values: u64,
+}
+
+fn column(width: u16) -> Vec<Column> {
+    let element = ElementType::unsigned(width);
+    vec![Column { name: "x".to_owned(), element, encoding: Encoding::Number }]
+}
+
+impl Builder {
+    pub(crate) fn push(&mut self, mut instruction: Instruction) -> u64 {
+        instruction.results[0] = self.values;
+        self.values += 1;
+        self.instructions.push(instruction);
+        self.values - 1
+    }
+
+    /// An input of `owner`, shared as `element` says.
+    pub(crate) fn input(&mut self, owner: u16, element: ElementType, lanes: u32) -> u64 {
+        let mut input = Instruction::new(Op::Input, element, lanes);
+        input.immediates[0] = self.inputs.len() as u64;
+        self.inputs.push(InputPort {
+            name: format!("input_{}", self.inputs.len()),
+            party: owner,
+            rows: lanes.into(),
+            columns: column(element.width()),
+            order: RowOrder::Given,
+        });
+        self.push(input)
+    }
+
+    pub(crate) fn apply(
+        &mut self,
+        op: Op,
+        element: ElementType,
+        lanes: u32,
+        operands: [u64; 3],
+    ) -> u64 {
+        self.push(Instruction { operands, ..Instruction::new(op, element, lanes) })
+    }
+
+    pub(crate) fn convert(
+        &mut self,
+        value: u64,
+        (from, to): (Sharing, ElementType),
+        lanes: u32,
+    ) -> u64 {
+        let mut convert = Instruction::new(Op::Convert, to, lanes);
+        (convert.immediates[0], convert.operands[0]) = (from as u64, value);
+        self.push(convert)
+    }
+
+    pub(crate) fn output(
+        &mut self,
+        value: u64,
+        element: ElementType,
+        lanes: u32,
+        learners: &[u16],
+    ) {
+        let mut output = Instruction::new(Op::Output, element, lanes);
+        (output.immediates[0], output.operands[0]) = (self.outputs.len() as u64, value);
+        self.outputs.push(OutputPort {
+            name: format!("output_{}", self.outputs.len()),
+            parties: BTreeSet::from_iter(learners.iter().copied()).into_iter().collect(),
+            rows: lanes.into(),
+            columns: column(element.width()),
+            rows_of: None,
+        });
+        self.instructions.push(output);
+    }
+
+    /// The instructions, and the description with so many parties, clients included.
+    pub(crate) fn finish(self, parties: usize) -> (Vec<Instruction>, Description) {
+        let description = Description {
+            name: "test".to_owned(),
+            parties: (0..parties).map(|party| format!("party_{party}")).collect(),
+            inputs: self.inputs.into(),
+            outputs: self.outputs.into(),
+            ..Description::default()
+        };
+        (self.instructions, description)
+    }
+}
+
+/// The rank over bits of rows of bytes, each with a 1 in front.
+fn rank(rows: Vec<Vec<u8>>) -> usize {
+    let width = 8 * rows[0].len() + 1;
+    let mut basis: Vec<Option<Vec<u64>>> = vec![None; width];
+    let mut rank = 0;
+    for row in rows {
+        let bit = |k: usize| k == 0 || row[(k - 1) / 8] >> ((k - 1) % 8) & 1 == 1;
+        let mut words = vec![0u64; width.div_ceil(64)];
+        (0..width).filter(|&k| bit(k)).for_each(|k| words[k / 64] |= 1 << (k % 64));
+        for (k, known) in basis.iter_mut().enumerate() {
+            if words[k / 64] >> (k % 64) & 1 == 0 {
+                continue;
+            }
+            match known {
+                Some(known) => words.iter_mut().zip(known).for_each(|(a, b)| *a ^= *b),
+                None => {
+                    *known = Some(words);
+                    rank += 1;
+                    break;
+                }
+            }
+        }
+    }
+    rank
+}
+
+/// Checks that the bits of `fresh` are uniform, and that none depends on others.
+pub(crate) fn assert_uniform(who: &str, mut fresh: impl FnMut() -> Vec<u8>) {
+    let bits = 8 * fresh().len();
+    let rows: Vec<Vec<u8>> = (0..bits + 80).map(|_| fresh()).collect();
+    for k in 0..bits {
+        let ones = rows.iter().filter(|row| row[k / 8] >> (k % 8) & 1 == 1).count() as f64;
+        let expected = rows.len() as f64 / 2.0;
+        // Six and a half standard deviations: once in 10^10 bits.
+        assert!((ones - expected).abs() < 3.25 * (rows.len() as f64).sqrt(), "bit {k} of {who}");
+    }
+    assert_eq!(rank(rows), bits + 1, "bits of {who} depend on each other");
 }

@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 
 use super::keys::Keys;
 use super::messages::{Messages, Products};
+use crate::shares::elements::Element;
 use crate::shares::values::{Words, blank};
 use crate::shares::words::{get, last_mask, put, words};
 
@@ -68,11 +69,6 @@ impl Group {
         8 * self.chunks().map(|lanes| words(self.ands().len() * lanes)).sum::<usize>()
     }
 
-    /// Whether it begins with the coming round.
-    pub(super) fn is_first(&self) -> bool {
-        self.level == 0
-    }
-
     /// Goes on to the next level; whether it has ANDs.
     pub(super) fn goes_on(&mut self) -> bool {
         self.level += 1;
@@ -114,31 +110,40 @@ struct Running {
 }
 
 impl Running {
-    /// Loads the operands of an instruction, whose lanes begin at `first`.
-    fn load(&mut self, circuit: &Instruction, (first, lanes): (usize, usize), operands: &[u8]) {
-        let (mut slot, mut rest) = (0, operands);
-        for k in 0..circuit.operand_count() {
-            let shape = circuit.operand_shape(k);
-            let is_whole = shape.lanes as usize == lanes && !is_repeated(circuit, k);
-            let slots = if is_whole { u32::from(shape.width) } else { shape.wires() } as usize;
-            let row_bytes = (shape.lanes as usize).div_ceil(8);
+    /// Loads the operands of instructions: row after row, so that all lanes of a row are written together.
+    fn load(&mut self, starting: &[Starting], operands: &[u8]) {
+        let mut slot = 0;
+        let mut at: Vec<usize> = starting.iter().map(|starting| starting.operands_at).collect();
+        for k in 0..starting[0].circuit.operand_count() {
+            let is_repeated = is_repeated(&starting[0].circuit, k);
+            let mut slots = 0;
             for component in 0..2 {
-                let (rows, behind) = rest.split_at(share_bytes(shape));
-                rest = behind;
-                if is_whole {
-                    for (bit, row) in rows.chunks_exact(row_bytes).enumerate() {
-                        let words = |k: usize| word(&row[8 * k..]);
-                        self.load_row((slot + bit, component), (first, lanes), words);
-                    }
-                    continue;
-                }
-                // Each bit of the operand is a row of its own, the same in all lanes.
+                let parts = starting.iter().zip(&mut at).map(|(starting, at)| {
+                    let (shape, place) = (starting.circuit.operand_shape(k), starting.place);
+                    let rows = &operands[*at..][..share_bytes(shape)];
+                    *at += rows.len();
+                    let is_whole = shape.lanes as usize == place.lanes && !is_repeated;
+                    let rows = rows.chunks_exact((shape.lanes as usize).div_ceil(8));
+                    // Else each bit of the operand is a row of its own, the same in all lanes.
+                    let bits = (!is_whole).then_some(shape.lanes as usize);
+                    slots = rows.len() * bits.unwrap_or(1);
+                    (place, rows, bits)
+                });
+                let parts: Vec<_> = parts.collect();
                 for j in 0..slots {
-                    let (bit, lane) = (j / shape.lanes as usize, j % shape.lanes as usize);
-                    let byte = rows[bit * row_bytes + lane / 8];
-                    let value = SecretBit::lowest(u64::from(byte >> (lane % 8))).mask();
-                    let words = |k: usize| value & last_mask((lanes - 64 * k).min(64));
-                    self.load_row((slot + j, component), (first, lanes), words);
+                    for (place, rows, bits) in &parts {
+                        let (slot, lanes) = ((slot + j, component), (place.first, place.lanes));
+                        let row = rows.clone().nth(j / bits.unwrap_or(1));
+                        let row = row.expect("a value has all its rows");
+                        let Some(bits) = bits else {
+                            self.load_row(slot, lanes, |k| word(&row[8 * k..]));
+                            continue;
+                        };
+                        let bit = u64::from(row[j % bits / 8] >> (j % bits % 8));
+                        let value = SecretBit::lowest(bit).mask();
+                        let last = |k: usize| last_mask((place.lanes - 64 * k).min(64));
+                        self.load_row(slot, lanes, |k| value & last(k));
+                    }
                 }
             }
             slot += slots;
@@ -212,16 +217,11 @@ impl Running {
 
     /// Takes what the ANDs of the last level gave, runs the gates of the current one that need nobody, and
     /// adds what its ANDs send to the masks in `z`.
-    fn run(
-        &mut self,
-        results: Option<(&[u64], &[u64])>,
-        mut z: &mut [u64],
-        adds_constants: [bool; 2],
-    ) {
+    fn run(&mut self, results: Option<[&[u64]; 2]>, mut z: &mut [u64], adds_constants: [bool; 2]) {
         let group = &self.group;
         let (levels, slots) = (&group.template.levels, group.template.slot_count as usize);
         let taken = results.map_or(&[][..], |_| &levels[group.level - 1].ands[..]);
-        let (mut own, mut other) = results.unwrap_or_default();
+        let [mut own, mut other] = results.unwrap_or_default();
         let level = &levels[group.level];
         let flips = adds_constants.map(|adds| u64::from(adds).wrapping_neg());
         let mut rows = &mut self.rows[..];
@@ -231,7 +231,7 @@ impl Running {
             (other_bits, other) = other.split_at(own_bits.len());
             (z_bits, z) = z.split_at_mut(words(level.ands.len() * lanes));
             (chunk_rows, rows) = rows.split_at_mut(2 * slots * chunk_words(lanes));
-            let chunk = Chunk { lanes, taken, results: (own_bits, other_bits), level, flips };
+            let chunk = Chunk { lanes, taken, results: [own_bits, other_bits], level, flips };
             match chunk_words(lanes) {
                 8 => chunk.run::<16, 8>(chunk_rows, z_bits),
                 4 => chunk.run::<8, 4>(chunk_rows, z_bits),
@@ -256,7 +256,7 @@ struct Chunk<'a> {
     lanes: usize,
     /// The ANDs of the last level, and what they gave: the own component and the other one.
     taken: &'a [And],
-    results: (&'a [u64], &'a [u64]),
+    results: [&'a [u64]; 2],
     level: &'a Level,
     /// What a complement adds to each component.
     flips: [u64; 2],
@@ -270,7 +270,7 @@ impl Chunk<'_> {
         let (rows, _) = rows.as_chunks_mut::<SLOT>();
         for (k, and) in self.taken.iter().enumerate() {
             let row = rows[and.out as usize].as_chunks_mut::<WORDS>().0;
-            for (row, bits) in row.iter_mut().zip([self.results.0, self.results.1]) {
+            for (row, bits) in row.iter_mut().zip(self.results) {
                 match is_full {
                     true => *row = bits.as_chunks().0[k],
                     false => get(bits, k * lanes, row, lanes),
@@ -317,23 +317,6 @@ struct Starting {
     operands_at: usize,
 }
 
-/// Circuits that begin with the same round.
-#[derive(Default)]
-struct Start {
-    groups: Vec<Group>,
-    instructions: Vec<Starting>,
-    operands: Zeroizing<Vec<u8>>,
-}
-
-/// Which round a circuit begins with.
-#[derive(Clone, Copy)]
-pub(super) enum Begin {
-    /// The coming one.
-    Coming,
-    /// The one after it.
-    Following,
-}
-
 /// Where an instruction runs.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -345,8 +328,10 @@ pub(super) struct Place {
 /// All circuits in flight.
 #[derive(Default)]
 pub(super) struct Circuits {
-    coming: Start,
-    following: Start,
+    /// What begins with the coming round, and the operands of that.
+    coming: Vec<Group>,
+    starting: Vec<Starting>,
+    operands: Zeroizing<Vec<u8>>,
     running: Vec<Running>,
     /// Groups that were done in the last round.
     finished: Vec<Running>,
@@ -357,24 +342,20 @@ pub(super) struct Circuits {
 }
 
 impl Circuits {
-    /// Issues `circuit`, an instruction with this template and so many lanes of it; returns where it runs, and
-    /// where its operands go: of each operand both components as packed rows.
+    /// Issues `circuit`, an instruction with this template and so many lanes of it, which begins with the coming
+    /// round; returns where it runs. `operands` are of each operand both components as packed rows.
     pub(super) fn push(
         &mut self,
-        begin: Begin,
         circuit: &Instruction,
         (template, lanes): (Arc<Template>, usize),
-    ) -> (Place, &mut [u8]) {
-        let (start, round) = match begin {
-            Begin::Coming => (&mut self.coming, self.rounds),
-            Begin::Following => (&mut self.following, self.rounds + 1),
-        };
-        let (group, first) = join_group(&mut start.groups, (template, lanes));
-        let place = Place { group: (round, group), first, lanes };
-        let operands_at = start.operands.len();
-        start.operands.resize(operands_at + operand_bytes(circuit), 0);
-        start.instructions.push(Starting { circuit: *circuit, place, operands_at });
-        (place, &mut start.operands[operands_at..])
+        operands: &[&[u8]],
+    ) -> Place {
+        let (group, first) = join_group(&mut self.coming, (template, lanes));
+        let place = Place { group: (self.rounds, group), first, lanes };
+        let operands_at = self.operands.len();
+        operands.iter().for_each(|operand| self.operands.extend_from_slice(operand));
+        self.starting.push(Starting { circuit: *circuit, place, operands_at });
+        place
     }
 
     /// ANDs of one lane so far.
@@ -382,36 +363,26 @@ impl Circuits {
         self.and_gates
     }
 
-    /// Where the operands of the circuit that was issued last for the following round lie.
-    pub(super) fn last_following(&self) -> usize {
-        self.following.instructions.last().expect("one was issued").operands_at
-    }
-
-    /// The operands of circuits that begin with the coming round, from `at` on.
-    pub(super) fn coming_operands(&mut self, at: usize) -> &mut [u8] {
-        &mut self.coming.operands[at..]
-    }
-
     /// Begins what was issued before the coming round.
     pub(super) fn start(&mut self, z: &mut Products, keys: &mut Keys, adds_constants: [bool; 2]) {
         self.spare.extend(self.finished.drain(..).map(|done| done.rows));
-        let Start { groups, instructions, operands } = std::mem::take(&mut self.coming);
         let first = self.running.len();
-        for (k, group) in groups.into_iter().enumerate() {
+        for (k, group) in self.coming.drain(..).enumerate() {
             let mut rows = self.spare.pop().unwrap_or_else(|| blank(0));
             rows.clear();
             rows.resize(2 * group.row_words(), 0);
             self.running.push(Running { id: (self.rounds, k), group, rows, sent_at: 0 });
         }
         self.spare.clear();
-        for Starting { circuit, place, operands_at } in instructions {
-            let operands = &operands[operands_at..][..operand_bytes(&circuit)];
-            let running = &mut self.running[first + place.group.1];
-            running.load(&circuit, (place.first, place.lanes), operands);
+        self.starting.sort_by_key(|starting| starting.place.group.1);
+        for starting in self.starting.chunk_by(|one, next| one.place.group == next.place.group) {
+            self.running[first + starting[0].place.group.1].load(starting, &self.operands);
         }
+        self.starting.clear();
+        self.operands = Zeroizing::default();
         for running in &mut self.running[first..] {
             running.sent_at = z.push(running.group.sent_bytes(), size_of::<u64>());
-            let z = z.words_mut(running.sent_at, running.group.sent_bytes());
+            let z = u64::elements_mut(z.bytes_mut(running.sent_at, running.group.sent_bytes()));
             keys.mask_bits(z);
             running.run(None, z, adds_constants);
         }
@@ -424,7 +395,7 @@ impl Circuits {
         keys: &mut Keys,
         adds_constants: [bool; 2],
     ) {
-        let Messages { coming: own, received, following: z, .. } = messages;
+        let Messages { coming, received, following: z, .. } = messages;
         let mut still = Vec::with_capacity(self.running.len());
         for mut running in self.running.drain(..) {
             let group = &mut running.group;
@@ -432,15 +403,15 @@ impl Circuits {
             self.and_gates += (group.ands().len() * group.lanes) as u64;
             let goes_on = group.goes_on();
             running.sent_at = z.push(group.sent_bytes(), size_of::<u64>());
-            let z = z.words_mut(running.sent_at, group.sent_bytes());
+            let z = u64::elements_mut(z.bytes_mut(running.sent_at, group.sent_bytes()));
             keys.mask_bits(z);
-            let results = (own.words(at, bytes), received.words(at, bytes));
+            let results = [&*coming, &*received];
+            let results = results.map(|products| u64::elements(products.bytes(at, bytes)));
             running.run(Some(results), z, adds_constants);
             if goes_on { still.push(running) } else { self.finished.push(running) }
         }
         self.running = still;
         self.rounds += 1;
-        std::mem::swap(&mut self.coming, &mut self.following);
     }
 
     /// Writes the results of an instruction that the last round finished.
@@ -452,8 +423,7 @@ impl Circuits {
 
     /// Whether nothing is in flight.
     pub(super) fn is_empty(&self) -> bool {
-        let starts = [&self.coming, &self.following];
-        self.running.is_empty() && starts.iter().all(|start| start.groups.is_empty())
+        self.running.is_empty() && self.coming.is_empty()
     }
 }
 
@@ -474,7 +444,8 @@ pub(super) fn run_whole(
     let group = Group { template, lanes, level: 0 };
     let rows = blank(2 * group.row_words());
     let mut running = Running { id: (0, 0), group, rows, sent_at: 0 };
-    running.load(circuit, (0, lanes), operands);
+    let place = Place { group: (0, 0), first: 0, lanes };
+    running.load(&[Starting { circuit: *circuit, place, operands_at: 0 }], operands);
     running.run(None, &mut [], adds_constants);
     running.store(circuit, (0, lanes), results);
 }

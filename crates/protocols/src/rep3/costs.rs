@@ -6,7 +6,7 @@ use phineus_bytecode::layout::{ring_bytes, share_bytes};
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Phase};
 
 use super::PARTIES;
-use super::circuits::{Begin, Group, join_group, operand_bytes};
+use super::circuits::{Group, join_group, operand_bytes};
 use super::client::{RECEIVER, TwoComponentsEach, seed_bytes};
 use super::keys::neighbours;
 use super::messages::place_of;
@@ -68,7 +68,7 @@ struct Counted {
 impl Counted {
     fn add(&mut self, other: &Counted, times: u64) {
         for (name, count) in &other.sums {
-            self.sum(name.clone(), count * times);
+            self.sum(name, count * times);
         }
         self.product_bytes += other.product_bytes * times;
         for (sums, bytes) in [
@@ -80,8 +80,8 @@ impl Counted {
         self.peak_held_bytes = self.peak_held_bytes.max(other.peak_held_bytes);
     }
 
-    fn sum(&mut self, name: String, count: u64) {
-        *self.sums.entry(name).or_default() += count;
+    fn sum(&mut self, name: &str, count: u64) {
+        *self.sums.entry(name.to_owned()).or_default() += count;
     }
 }
 
@@ -94,19 +94,15 @@ fn at(sums: &[u64], party: usize) -> u64 {
     sums.get(party).copied().unwrap_or_default()
 }
 
-/// What begins with the same round, and its operands.
-#[derive(Default)]
-struct Start {
-    groups: Vec<Group>,
-    operand_bytes: usize,
-}
-
 /// The cost model of computation on replicated shares.
 #[derive(Default)]
 pub struct Rep3Costs {
     model: Rep3Rounds,
-    coming: Start,
-    following: Start,
+    /// What begins with the coming round, the bytes of its operands, and additions that begin with the round
+    /// after it.
+    coming: Vec<Group>,
+    operand_bytes: usize,
+    following: Vec<Instruction>,
     running: Vec<Group>,
     /// Bytes of rows of the groups that were done in the last round.
     finished_bytes: usize,
@@ -126,15 +122,14 @@ pub struct Rep3Costs {
 impl Rep3Costs {
     /// Counts what the coming round sends, and goes on to the next one, as [`super::Rep3Driver`] does.
     fn round(&mut self) {
-        let new = std::mem::take(&mut self.coming);
-        self.running.extend(new.groups);
-        self.hold(new.operand_bytes as u64);
-        self.finished_bytes = 0;
-        let begun = self.running.iter().filter(|group| group.is_first());
-        let begun: Vec<usize> = begun.map(Group::sent_bytes).collect();
-        begun.into_iter().for_each(|bytes| self.send(0, bytes, 8));
+        for group in std::mem::take(&mut self.coming) {
+            self.send(0, group.sent_bytes(), 8);
+            self.running.push(group);
+        }
+        self.hold();
+        (self.finished_bytes, self.operand_bytes) = (0, 0);
         self.counted.product_bytes += self.products[0] as u64;
-        self.counted.sum(shared::ROUNDS.to_owned(), 1);
+        self.counted.sum(shared::ROUNDS, 1);
         for mut group in std::mem::take(&mut self.running) {
             let goes_on = group.goes_on();
             self.send(1, group.sent_bytes(), 8);
@@ -143,9 +138,11 @@ impl Rep3Costs {
                 false => self.finished_bytes += group.row_bytes(),
             }
         }
-        self.hold(0);
         (self.products, self.shares) = ([self.products[1], 0], 0);
-        std::mem::swap(&mut self.coming, &mut self.following);
+        for addition in std::mem::take(&mut self.following) {
+            self.circuit(&addition);
+        }
+        self.hold();
     }
 
     /// Products that the coming round sends, or the one after it.
@@ -154,15 +151,11 @@ impl Rep3Costs {
         self.longest = self.longest.max(self.products[round]);
     }
 
-    fn circuit(&mut self, circuit: &Instruction, begin: Begin) {
+    fn circuit(&mut self, circuit: &Instruction) {
         let (template, lanes) = self.model.template(circuit);
-        self.counted.sum(shared::AND_GATES.to_owned(), (template.and_count() * lanes) as u64);
-        let start = match begin {
-            Begin::Coming => &mut self.coming,
-            Begin::Following => &mut self.following,
-        };
-        join_group(&mut start.groups, (template, lanes));
-        start.operand_bytes += operand_bytes(circuit);
+        self.counted.sum(shared::AND_GATES, (template.and_count() * lanes) as u64);
+        join_group(&mut self.coming, (template, lanes));
+        self.operand_bytes += operand_bytes(circuit);
     }
 
     /// A share that `party` sends to the one behind.
@@ -184,11 +177,11 @@ impl Rep3Costs {
         let size = ring_bytes(width);
         let element_bytes = size * instruction.lanes as usize;
         let name = match method(instruction) {
-            Method::Circuit => return self.circuit(instruction, Begin::Coming),
+            Method::Circuit => return self.circuit(instruction),
             Method::ArithmeticToBoolean => {
                 let addition = addition(instruction);
                 self.share(0, sent_share_bytes(addition.shape()));
-                self.circuit(&addition, Begin::Following);
+                self.following.push(addition);
                 totals::to_boolean(width)
             }
             Method::Product => {
@@ -204,7 +197,7 @@ impl Rep3Costs {
                 unreachable!("{} has no rounds", instruction.op.info().name)
             }
         };
-        self.counted.sum(name, lanes);
+        self.counted.sum(&name, lanes);
     }
 
     fn input(&mut self, instruction: &Instruction, description: &Description) {
@@ -234,7 +227,8 @@ impl Rep3Costs {
         let lanes = u64::from(instruction.lanes);
         let own = match instruction.op {
             Op::Input => 2 * share_bytes(instruction.shape()) as u64,
-            Op::Convert => 10 * lanes,
+            // The operands of an addition, or what is known of bits.
+            Op::Convert => 4 * share_bytes(addition(instruction).shape()) as u64 + 8 * lanes,
             _ => 0,
         };
         match instruction.phase {
@@ -244,14 +238,13 @@ impl Rep3Costs {
         }
     }
 
-    /// Takes note of what is held now, and of so many bytes besides.
-    fn hold(&mut self, besides: u64) {
+    /// Takes note of what is held now.
+    fn hold(&mut self) {
         let rows: usize = self.running.iter().map(Group::row_bytes).sum();
-        let operands = self.coming.operand_bytes + self.following.operand_bytes;
         // Sent and received, of this round and the next, in buffers that grow by a quarter.
         let products = 5 * self.longest;
-        let held = (rows + operands + self.finished_bytes + products) as u64;
-        let held = held + besides + self.flights_bytes + self.longest_shares;
+        let held = (rows + self.operand_bytes + self.finished_bytes + products) as u64;
+        let held = held + self.flights_bytes + self.longest_shares;
         self.counted.peak_held_bytes = self.counted.peak_held_bytes.max(held);
     }
 
@@ -310,7 +303,7 @@ impl CostModel for Rep3Costs {
             (_, Phase::Whole | Phase::Finish) => {}
         }
         let ns = self.duration_ns(instruction);
-        self.counted.sum(shared::COMPUTE_NS.to_owned(), ns);
+        self.counted.sum(shared::COMPUTE_NS, ns);
     }
 
     fn totals(&self, description: &Description) -> BTreeMap<String, u64> {

@@ -2,20 +2,20 @@
 
 use std::collections::VecDeque;
 
-use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape};
+use phineus_bytecode::{Description, Instruction, Lane, Op, Phase};
 use phineus_channels::{Channel, Parties};
 use phineus_crypto::{Block, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, packed};
 use zeroize::Zeroizing;
 
 use super::PARTIES;
-use super::circuits::{Begin, Circuits, Place, run_whole};
+use super::circuits::{Circuits, Place, run_whole};
 use super::client::TwoComponentsEach;
 use super::keys::Keys;
 use super::messages::Messages;
 use super::ring::{self, Sent};
 use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
-use super::sharing::{Join, SharedValue};
+use super::sharing::{Join, SharedValue, Split};
 use crate::ProtocolError;
 use crate::shares::client::Clients;
 use crate::shares::ring::store;
@@ -28,6 +28,12 @@ pub(super) enum Flight {
     /// Elements that are sent in its last round.
     Product(Sent),
     Input(SharedValue),
+}
+
+/// The number and the instruction of a flight.
+struct InFlight {
+    issued: (u64, Instruction),
+    flight: Flight,
 }
 
 /// An output whose last component is on its way.
@@ -51,11 +57,13 @@ pub struct Rep3Driver<C> {
     pub(super) messages: Messages,
     /// Bits that become ring elements when the round is over.
     pub(super) joins: Vec<Join>,
-    /// Operands of circuits that the round brings: where they go, and the value.
-    pub(super) awaited: Vec<(usize, SharedValue, Shape)>,
+    /// Ring elements that become bits by a circuit that begins when the round is over.
+    pub(super) splits: Vec<Split>,
+    /// Instructions that were issued so far.
+    issued: u64,
     /// What is done after the coming round, the one after it, and so on.
-    flights: VecDeque<Vec<(Instruction, Flight)>>,
-    done: VecDeque<(Instruction, Flight)>,
+    flights: VecDeque<Vec<InFlight>>,
+    done: VecDeque<InFlight>,
     pub(super) pending: Vec<PendingOutput>,
     rounds: u64,
 }
@@ -89,7 +97,8 @@ impl<C: Channel> Rep3Driver<C> {
             circuits: Circuits::default(),
             messages: Messages::default(),
             joins: Vec::new(),
-            awaited: Vec::new(),
+            splits: Vec::new(),
+            issued: 0,
             flights: VecDeque::new(),
             done: VecDeque::new(),
             pending: Vec::new(),
@@ -152,18 +161,19 @@ impl<C: Channel> Rep3Driver<C> {
 
     fn assert_done(&self) {
         let is_done = self.circuits.is_empty()
+            && self.splits.is_empty()
             && self.pending.is_empty()
             && self.flights.iter().all(Vec::is_empty);
         assert!(is_done, "an ordered program ends when everything is done");
     }
 
     /// Takes note of an instruction that is done after so many rounds.
-    fn launch(&mut self, instruction: &Instruction, rounds: u32, flight: Flight) {
+    pub(super) fn launch(&mut self, issued: (u64, Instruction), rounds: u32, flight: Flight) {
         let rounds = rounds as usize;
         if self.flights.len() < rounds {
             self.flights.resize_with(rounds, Vec::new);
         }
-        self.flights[rounds - 1].push((*instruction, flight));
+        self.flights[rounds - 1].push(InFlight { issued, flight });
     }
 
     fn issue(
@@ -171,37 +181,38 @@ impl<C: Channel> Rep3Driver<C> {
         instruction: &Instruction,
         operands: &[&[u8]],
     ) -> Result<(), ProtocolError> {
+        self.issued += 1;
+        let issued = (self.issued, *instruction);
         if instruction.op == Op::Input {
             let flight = Flight::Input(self.share_input(instruction)?);
-            self.launch(instruction, 1, flight);
+            self.launch(issued, 1, flight);
             return Ok(());
         }
-        let rounds = self.model.rounds(instruction);
-        let flight = match method(instruction) {
+        let (rounds, flight) = match method(instruction) {
             Method::Circuit => {
                 let circuit = self.model.template(instruction);
-                let (place, mut room) = self.circuits.push(Begin::Coming, instruction, circuit);
-                for operand in operands {
-                    let (target, rest) = room.split_at_mut(operand.len());
-                    target.copy_from_slice(operand);
-                    room = rest;
-                }
-                Flight::Circuit(place)
+                let rounds = circuit.0.depth() as u32;
+                (rounds, Flight::Circuit(self.circuits.push(instruction, circuit, operands)))
             }
             Method::Product => {
                 let (width, count) = (instruction.element.width(), instruction.lanes as usize);
                 let sent = Sent::push(&mut self.messages.coming, &mut self.keys, width, count);
                 let factors = [operands[0], operands[1]];
                 sent.multiply(instruction, &mut self.messages.coming, factors);
-                Flight::Product(sent)
+                (1, Flight::Product(sent))
             }
-            Method::ArithmeticToBoolean => Flight::Circuit(self.split(instruction, operands[0])),
-            Method::BooleanToArithmetic => Flight::Product(self.join(instruction, operands[0])),
+            Method::ArithmeticToBoolean => {
+                self.split(issued, operands[0]);
+                return Ok(());
+            }
+            Method::BooleanToArithmetic => {
+                (2, Flight::Product(self.join(instruction, operands[0])))
+            }
             Method::Packed | Method::Ring | Method::Copy => {
                 unreachable!("{} has no rounds", instruction.op.info().name)
             }
         };
-        self.launch(instruction, rounds, flight);
+        self.launch(issued, rounds, flight);
         Ok(())
     }
 
@@ -235,13 +246,13 @@ impl<C: Channel> Rep3Driver<C> {
 
     /// Writes the results of an instruction that is done.
     fn finish_flight(&mut self, instruction: &Instruction, results: &mut [&mut [Block]]) {
-        let (issued, flight) = self.done.pop_front().expect("the planner finishes what is done");
-        assert_eq!(issued.op, instruction.op, "the planner finishes in the right order");
+        let done = self.done.pop_front().expect("the planner finishes what is done");
+        assert_eq!(done.issued.1.op, instruction.op, "the planner finishes in the right order");
         let (mut results, messages) = (bytes_mut(instruction, results, 2), &self.messages);
-        match &flight {
+        match &done.flight {
             Flight::Circuit(place) => self.circuits.write(*place, instruction, &mut results),
             Flight::Product(sent) => sent.store(results[0], &messages.sent, &messages.received),
-            Flight::Input(value) => value.write(instruction.shape(), &messages.inputs, results[0]),
+            Flight::Input(value) => value.write(instruction.shape(), messages, results[0]),
         }
     }
 
@@ -249,7 +260,7 @@ impl<C: Channel> Rep3Driver<C> {
     fn write_outputs(&mut self) {
         for PendingOutput { instruction, mut sum, at } in self.pending.drain(..) {
             let shape = instruction.shape();
-            let last = self.messages.outputs.get(at, sum.len());
+            let last = self.messages.output(at, sum.len());
             add_share(shape, &mut sum, last);
             let lane = |j: usize| lane_of_share(shape, &sum, j);
             self.outputs.write(&instruction, (0..shape.lanes as usize).map(lane));
@@ -331,7 +342,9 @@ impl<C: Channel> Driver for Rep3Driver<C> {
         self.take_shares();
         self.messages.turn();
         if let Some(mut done) = self.flights.pop_front() {
-            self.done.extend(done.drain(..));
+            // Splits are noted late.
+            done.sort_unstable_by_key(|done| done.issued.0);
+            self.done.extend(done);
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use phineus_crypto::secret::classify;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::PARTIES;
 use super::keys::neighbours;
 use crate::ProtocolError;
 use crate::shares::values::{Words, blank};
@@ -53,52 +54,11 @@ impl Products {
     pub(super) fn bytes(&self, at: usize, bytes: usize) -> &[u8] {
         &self.words.as_bytes()[at..][..bytes]
     }
-
-    /// Those of ANDs, which lie at multiples of 8 bytes.
-    pub(super) fn words_mut(&mut self, at: usize, bytes: usize) -> &mut [u64] {
-        &mut self.words[at / 8..][..bytes / 8]
-    }
-
-    /// As [`Products::words_mut`], to be read.
-    pub(super) fn words(&self, at: usize, bytes: usize) -> &[u64] {
-        &self.words[at / 8..][..bytes / 8]
-    }
 }
 
 /// Where elements of `size` bytes lie behind so many bytes.
 pub(super) fn place_of(bytes: usize, size: usize) -> usize {
     bytes.next_multiple_of(size)
-}
-
-/// Shares that go one way.
-#[derive(Default)]
-pub(super) struct Shares {
-    sent: Zeroizing<Vec<u8>>,
-    expected_bytes: usize,
-    received: Zeroizing<Vec<u8>>,
-}
-
-impl Shares {
-    /// Sends a share at the end of the round.
-    pub(super) fn push(&mut self, share: &[u8]) {
-        self.sent.extend_from_slice(share);
-    }
-
-    /// Expects a share; returns where it will be.
-    pub(super) fn expect(&mut self, bytes: usize) -> usize {
-        self.expected_bytes += bytes;
-        self.expected_bytes - bytes
-    }
-
-    /// A share that the last round brought.
-    pub(super) fn get(&self, at: usize, bytes: usize) -> &[u8] {
-        &self.received[at..at + bytes]
-    }
-
-    fn turn(&mut self) {
-        self.sent.clear();
-        self.expected_bytes = 0;
-    }
 }
 
 /// What waits for the end of the round, and what the last round brought.
@@ -110,49 +70,74 @@ pub(super) struct Messages {
     /// Of the last round, the own ones and those of the party behind.
     pub(super) sent: Products,
     pub(super) received: Products,
-    /// Of outputs: to the party before, and from the one behind.
-    pub(super) outputs: Shares,
-    /// Of inputs and conversions: to the party behind, and from the one before.
-    pub(super) inputs: Shares,
+    /// Shares of outputs for the party before, which go behind the products, and bytes of those from the
+    /// one behind.
+    outputs: Zeroizing<Vec<u8>>,
+    expected_outputs: usize,
+    received_outputs_at: usize,
+    /// Shares of inputs and conversions: to the party behind, and from the one before.
+    shares: Zeroizing<Vec<u8>>,
+    expected_shares: usize,
+    received_shares: Zeroizing<Vec<u8>>,
 }
 
 impl Messages {
+    /// Sends a share to the party behind at the end of the round.
+    pub(super) fn push_share(&mut self, share: &[u8]) {
+        self.shares.extend_from_slice(share);
+    }
+
+    /// Expects a share from the party before; returns where it will be.
+    pub(super) fn expect_share(&mut self, bytes: usize) -> usize {
+        self.expected_shares += bytes;
+        self.expected_shares - bytes
+    }
+
+    /// A share that the last round brought.
+    pub(super) fn share(&self, at: usize, bytes: usize) -> &[u8] {
+        &self.received_shares[at..at + bytes]
+    }
+
+    /// Sends a share of an output to the party before at the end of the round.
+    pub(super) fn push_output(&mut self, share: &[u8]) {
+        self.outputs.extend_from_slice(share);
+    }
+
+    /// Expects a share of an output from the party behind; returns where it will be.
+    pub(super) fn expect_output(&mut self, bytes: usize) -> usize {
+        self.expected_outputs += bytes;
+        self.expected_outputs - bytes
+    }
+
+    /// A share of an output that the last round brought.
+    pub(super) fn output(&self, at: usize, bytes: usize) -> &[u8] {
+        self.received.bytes(self.received_outputs_at + at, bytes)
+    }
+
     /// Ends the round.
     pub(super) fn exchange<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
     ) -> Result<(), ProtocolError> {
         let (previous, next) = neighbours(parties.me());
-        let products = self.coming.bytes;
-        self.received.resize(products);
-        self.received.bytes = products;
-        for shares in [&mut self.outputs, &mut self.inputs] {
-            shares.received.resize(shares.expected_bytes, 0);
-        }
-        let mut lengths = vec![(0, 0); parties.count()];
-        lengths[previous] = (products + self.outputs.sent.len(), self.inputs.expected_bytes);
-        lengths[next] = (self.inputs.sent.len(), products + self.outputs.expected_bytes);
-        let fill = |messages: &Messages, peer: usize, at: usize, buffer: &mut [u8]| {
-            let both = [messages.coming.bytes(0, products), &messages.outputs.sent[..]];
-            let parts = if peer == previous { both } else { [&messages.inputs.sent[..], &[]] };
-            copy_out(parts, at, buffer);
-        };
-        let take = |messages: &mut Messages, peer: usize, at: usize, bytes: &[u8]| {
-            let Messages { received, outputs, inputs, .. } = messages;
-            let parts = match peer == previous {
-                true => [&mut inputs.received[..], &mut []],
-                false => [received.bytes_mut(0, products), &mut outputs.received[..]],
-            };
-            copy_in(parts, at, bytes);
-            Ok::<(), ProtocolError>(())
-        };
-        parties.exchange_in_pieces(&lengths, self, fill, take)?;
+        let outputs = self.outputs.len();
+        self.received_outputs_at = self.coming.push(outputs, 1);
+        self.coming.bytes_mut(self.received_outputs_at, outputs).copy_from_slice(&self.outputs);
+        let received_bytes = self.received_outputs_at + self.expected_outputs;
+        self.received.resize(received_bytes);
+        self.received_shares.resize(self.expected_shares, 0);
+        let mut outgoing = [&[][..]; PARTIES];
+        outgoing[previous] = self.coming.bytes(0, self.coming.bytes);
+        outgoing[next] = &self.shares;
+        let mut incoming: [&mut [u8]; PARTIES] = Default::default();
+        incoming[previous] = &mut self.received_shares;
+        incoming[next] = self.received.bytes_mut(0, received_bytes);
+        parties.exchange(&outgoing, &mut incoming)?;
         // Sent, but only to this party.
-        classify(self.received.bytes_mut(0, products));
-        classify(&mut self.outputs.received[..]);
-        classify(&mut self.inputs.received[..]);
-        self.outputs.turn();
-        self.inputs.turn();
+        incoming.into_iter().for_each(classify);
+        self.outputs.clear();
+        self.shares.clear();
+        (self.expected_outputs, self.expected_shares) = (0, 0);
         Ok(())
     }
 
@@ -162,31 +147,4 @@ impl Messages {
         std::mem::swap(&mut self.coming, &mut self.following);
         self.following.bytes = 0;
     }
-}
-
-/// Fills `buffer` with what lies from `at` on in `parts`, one behind the other.
-fn copy_out(parts: [&[u8]; 2], mut at: usize, mut buffer: &mut [u8]) {
-    for part in parts {
-        let count = part.len().saturating_sub(at).min(buffer.len());
-        if count > 0 {
-            let (target, rest) = buffer.split_at_mut(count);
-            target.copy_from_slice(&part[at..at + count]);
-            buffer = rest;
-        }
-        at = at.saturating_sub(part.len());
-    }
-    assert!(buffer.is_empty(), "as much is sent as was stated");
-}
-
-/// The inverse of [`copy_out`].
-fn copy_in(parts: [&mut [u8]; 2], mut at: usize, mut bytes: &[u8]) {
-    for part in parts {
-        let count = part.len().saturating_sub(at).min(bytes.len());
-        if count > 0 {
-            part[at..at + count].copy_from_slice(&bytes[..count]);
-            bytes = &bytes[count..];
-        }
-        at = at.saturating_sub(part.len());
-    }
-    assert!(bytes.is_empty(), "as much is received as was stated");
 }

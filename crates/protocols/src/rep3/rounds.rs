@@ -99,61 +99,44 @@ impl Rep3Rounds {
         self.templates.of(circuit)
     }
 
-    /// Rounds from issue to finish.
-    pub(super) fn rounds(&mut self, instruction: &Instruction) -> u32 {
-        match instruction.op {
-            Op::Input | Op::Output => return 1,
-            Op::Round | Op::Load | Op::Store => return 0,
-            _ => {}
-        }
-        match method(instruction) {
-            Method::Packed | Method::Ring | Method::Copy => 0,
-            Method::Circuit => self.template(instruction).0.depth() as u32,
-            Method::Product => 1,
-            Method::BooleanToArithmetic => 2,
-            Method::ArithmeticToBoolean => {
-                1 + self.template(&addition(instruction)).0.depth() as u32
-            }
-        }
-    }
-
-    /// Bytes that a circuit holds from issue to finish: its operands, its rows, and the bits of its widest
-    /// level, as they are made, sent and received. Rows of a group are shared out to its lanes.
-    fn circuit_held_bytes(&mut self, circuit: &Instruction) -> u64 {
+    /// The rounds of a circuit, and bytes that it holds from issue to finish: its operands, its rows, and the
+    /// bits of its widest level, as they are made, sent and received. Rows of a group are shared out to its
+    /// lanes.
+    fn circuit(&mut self, circuit: &Instruction) -> (u32, u64) {
         let (template, lanes) = self.template(circuit);
         let widest = template.ands_per_level().into_iter().max().unwrap_or(0);
         let bits = (2 * template.slot_count as usize + 3 * widest) * lanes;
-        (operand_bytes(circuit) + bits.div_ceil(8)) as u64
+        (template.depth() as u32, (operand_bytes(circuit) + bits.div_ceil(8)) as u64)
     }
 }
 
 impl RoundModel for Rep3Rounds {
     fn interaction(&mut self, instruction: &Instruction) -> Interaction {
         let shape = instruction.shape();
-        let rounds = self.rounds(instruction);
-        if rounds == 0 {
-            return Interaction::default();
-        }
         let sent = sent_share_bytes(shape) as u64;
-        let held_bytes = match instruction.op {
-            Op::Input => 2 * share_bytes(shape) as u64 + sent,
+        let (rounds, held_bytes) = match instruction.op {
+            Op::Input => (1, 2 * share_bytes(shape) as u64 + sent),
             // To a neighbour or to a client, what this party learns, and its own part of that.
-            Op::Output => 4 * sent,
+            Op::Output => (1, 4 * sent),
+            Op::Round | Op::Load | Op::Store => (0, 0),
             _ => match method(instruction) {
-                Method::Packed | Method::Ring | Method::Copy => 0,
-                Method::Circuit => self.circuit_held_bytes(instruction),
-                Method::Product => 4 * sent,
+                Method::Packed | Method::Ring | Method::Copy => (0, 0),
+                Method::Circuit => self.circuit(instruction),
+                Method::Product => (1, 4 * sent),
                 Method::BooleanToArithmetic => {
                     let masked = masked_bit_bytes(shape.width, shape.lanes) as u64;
-                    4 * sent + masked + 8 * u64::from(shape.lanes)
+                    (2, 4 * sent + masked + 8 * u64::from(shape.lanes))
                 }
                 Method::ArithmeticToBoolean => {
                     let addition = addition(instruction);
-                    let sent = sent_share_bytes(addition.shape()) as u64;
-                    self.circuit_held_bytes(&addition) + 3 * sent
+                    let (rounds, held_bytes) = self.circuit(&addition);
+                    (1 + rounds, held_bytes + 3 * sent_share_bytes(addition.shape()) as u64)
                 }
             },
         };
-        Interaction { rounds, held_bytes: held_bytes + FLIGHT_BYTES }
+        match rounds {
+            0 => Interaction::default(),
+            rounds => Interaction { rounds, held_bytes: held_bytes + FLIGHT_BYTES },
+        }
     }
 }

@@ -17,19 +17,17 @@ use phineus_bytecode::layout::{ring_bytes, share_bytes};
 use phineus_bytecode::{Instruction, Shape};
 use phineus_channels::Channel;
 use phineus_engine::packed;
-use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::PARTIES;
-use super::circuits::{Begin, Place};
-use super::driver::{PendingOutput, Rep3Driver};
+use super::driver::{Flight, PendingOutput, Rep3Driver};
 use super::keys::neighbours;
-use super::messages::Shares;
+use super::messages::Messages;
 use super::ring::{self, Sent};
 use super::rounds::{addition, masked_bit_bytes};
 use crate::ProtocolError;
 use crate::shares::client::{draw, input_values, pack, subtract, unpack};
-use crate::shares::elements::{Element, for_bytes};
+use crate::shares::ring::{load, store};
 use crate::shares::transpose::{to_integers, to_rows};
 use crate::shares::values::{Words, add_share, blank, sent_share_bytes};
 
@@ -43,13 +41,20 @@ pub(super) struct SharedValue {
 
 impl SharedValue {
     /// Writes the value, when the round has brought all of it.
-    pub(super) fn write(&self, shape: Shape, shares: &Shares, value: &mut [u8]) {
+    pub(super) fn write(&self, shape: Shape, messages: &Messages, value: &mut [u8]) {
         value.copy_from_slice(&self.bytes);
         if let Some(at) = self.received_at {
-            let sent = shares.get(at, sent_share_bytes(shape));
+            let sent = messages.share(at, sent_share_bytes(shape));
             unpack(shape, sent, &mut value[..share_bytes(shape)]);
         }
     }
+}
+
+/// Ring elements that become bits: both operands of an addition, of which the first one is being shared.
+pub(super) struct Split {
+    issued: (u64, Instruction),
+    sum: SharedValue,
+    last: Zeroizing<Vec<u8>>,
 }
 
 /// Bits that become ring elements at party 1, when it knows the first party's masked bits.
@@ -91,9 +96,9 @@ impl<C: Channel> Rep3Driver<C> {
             draw(self.keys.with_previous(), shape, first);
             second.copy_from_slice(&values);
             subtract(shape, second, first);
-            self.messages.inputs.push(&pack(shape, second));
+            self.messages.push_share(&pack(shape, second));
         } else if owner == neighbours(self.me()).0 {
-            received_at = Some(self.messages.inputs.expect(sent_share_bytes(shape)));
+            received_at = Some(self.messages.expect_share(sent_share_bytes(shape)));
         } else {
             draw(self.keys.with_next(), shape, second);
         }
@@ -119,10 +124,10 @@ impl<C: Channel> Rep3Driver<C> {
                 self.clients.draw(client, 1, shape, first);
                 let rest = self.clients.receive(client, shape)?;
                 unpack(shape, &rest, second);
-                self.messages.inputs.push(&rest);
+                self.messages.push_share(&rest);
             }
             _ => {
-                received_at = Some(self.messages.inputs.expect(sent_share_bytes(shape)));
+                received_at = Some(self.messages.expect_share(sent_share_bytes(shape)));
                 self.clients.draw(client, 0, shape, second);
             }
         }
@@ -150,48 +155,41 @@ impl<C: Channel> Rep3Driver<C> {
                     _ => {}
                 },
                 None if learner == previous => {
-                    self.messages.outputs.push(&pack(shape, second));
+                    self.messages.push_output(&pack(shape, second));
                 }
                 None => {}
             }
         }
         if port.parties.iter().any(|&party| usize::from(party) == me) {
             let sum = sum.expect("it learns the sum");
-            let at = self.messages.outputs.expect(sum.len());
+            let at = self.messages.expect_output(sum.len());
             self.pending.push(PendingOutput { instruction: *instruction, sum, at });
         }
     }
 
     /// Issues a conversion of ring elements to bits.
-    pub(super) fn split(&mut self, instruction: &Instruction, value: &[u8]) -> Place {
-        let addition = addition(instruction);
-        let (shape, width) = (addition.shape(), instruction.element.width());
-        let (me, size) = (self.me(), share_bytes(shape));
+    pub(super) fn split(&mut self, issued: (u64, Instruction), value: &[u8]) {
+        let (width, shape) = (issued.1.element.width(), addition(&issued.1).shape());
+        let size = share_bytes(shape);
         let (first, second) = value.split_at(value.len() / 2);
+        let [mut first, second] = [first, second].map(|bytes| ring::to_words(bytes, width));
         let rows = |elements: &[u64]| {
             let mut rows = Zeroizing::new(vec![0; size]);
             to_rows(elements, &mut rows);
             rows
         };
-        let sum = (me == 0).then(|| {
-            let mut sum = ring::to_words(first, width);
-            let second = ring::to_words(second, width);
-            sum.iter_mut().zip(&*second).for_each(|(sum, x)| *sum = sum.wrapping_add(*x));
-            rows(&sum)
-        });
-        let shared = self.share(0, shape, sum);
-        let circuit = self.model.template(&addition);
-        let (place, room) = self.circuits.push(Begin::Following, &addition, circuit);
-        room[..2 * size].copy_from_slice(&shared.bytes);
-        match me {
-            1 => room[3 * size..].copy_from_slice(&rows(&ring::to_words(second, width))),
-            2 => room[2 * size..3 * size].copy_from_slice(&rows(&ring::to_words(first, width))),
-            _ => {}
+        let mut last = Zeroizing::new(vec![0; 2 * size]);
+        let mut sum = None;
+        match self.me() {
+            0 => {
+                first.iter_mut().zip(&*second).for_each(|(sum, x)| *sum = sum.wrapping_add(*x));
+                sum = Some(rows(&first));
+            }
+            1 => last[size..].copy_from_slice(&rows(&second)),
+            _ => last[..size].copy_from_slice(&rows(&first)),
         }
-        if shared.received_at.is_some() {
-            self.awaited.push((self.circuits.last_following(), shared, shape));
-        }
-        place
+        let sum = self.share(0, shape, sum);
+        self.splits.push(Split { issued, sum, last });
     }
 
     /// Issues a conversion of bits to ring elements.
@@ -200,93 +198,90 @@ impl<C: Channel> Rep3Driver<C> {
         let (first, second) = value.split_at(value.len() / 2);
         let bytes = masked_bit_bytes(width, instruction.lanes);
         let sent = Sent::push(&mut self.messages.following, &mut self.keys, width, count);
+        let mut known = Zeroizing::new(second.to_vec());
+        match self.me() {
+            0 => packed::xor_assign(&mut known, first),
+            1 => {}
+            _ => known.copy_from_slice(first),
+        }
         let mut integers = blank(count);
-        let mut masked = blank(bytes.div_ceil(8));
+        to_integers(&known, &mut integers);
+        let mut masked = Zeroizing::new(vec![0; bytes]);
         match self.me() {
             0 => {
-                let mut known = Zeroizing::new(first.to_vec());
-                packed::xor_assign(&mut known, second);
-                to_integers(&known, &mut integers);
-                self.keys.with_previous().fill_bytes(&mut masked.as_mut_bytes()[..bytes]);
-                for_each_bit(width, &mut masked, &integers, &mut [], Bits::Add);
-                self.messages.inputs.push(&masked.as_bytes()[..bytes]);
+                self.keys.with_previous().fill_bytes(&mut masked);
+                for_each_bit(width, count, &mut masked, |bit, masks| {
+                    for (mask, integer) in masks.iter_mut().zip(&*integers) {
+                        *mask = mask.wrapping_add(integer >> bit & 1);
+                    }
+                });
+                self.messages.push_share(&masked);
+                sent.add(&mut self.messages.following, &integers);
             }
             1 => {
-                to_integers(second, &mut integers);
                 sent.add(&mut self.messages.following, &integers);
-                let at = self.messages.inputs.expect(bytes);
+                let at = self.messages.expect_share(bytes);
                 self.joins.push(Join { at, width, known: integers, sent });
-                return sent;
             }
             _ => {
-                let mut known = blank(count);
-                to_integers(first, &mut known);
-                self.keys.with_next().fill_bytes(&mut masked.as_mut_bytes()[..bytes]);
-                for_each_bit(width, &mut masked, &known, &mut integers, Bits::Sum);
-                integers.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2));
+                self.keys.with_next().fill_bytes(&mut masked);
+                let sums = sums_of_masks(width, &mut masked, &integers);
+                sent.add(&mut self.messages.following, &sums);
             }
         }
-        sent.add(&mut self.messages.following, &integers);
         sent
     }
 
     /// Goes on with conversions for which the round brought something.
     pub(super) fn take_shares(&mut self) {
-        for (at, shared, shape) in self.awaited.drain(..) {
-            let value = &mut self.circuits.coming_operands(at)[..2 * share_bytes(shape)];
-            shared.write(shape, &self.messages.inputs, value);
+        for Split { issued, sum, last } in std::mem::take(&mut self.splits) {
+            let addition = addition(&issued.1);
+            let mut first = Zeroizing::new(vec![0; last.len()]);
+            sum.write(addition.shape(), &self.messages, &mut first);
+            let circuit = self.model.template(&addition);
+            let rounds = circuit.0.depth() as u32;
+            let place = self.circuits.push(&addition, circuit, &[&first, &last]);
+            // This round is not over yet.
+            self.launch(issued, 1 + rounds, Flight::Circuit(place));
         }
         for Join { at, width, known, sent } in self.joins.drain(..) {
             let bytes = masked_bit_bytes(width, known.len() as u32);
-            let mut masked = blank(bytes.div_ceil(8));
-            masked.as_mut_bytes()[..bytes].copy_from_slice(self.messages.inputs.get(at, bytes));
-            let mut sums = blank(known.len());
-            for_each_bit(width, &mut masked, &known, &mut sums, Bits::Sum);
-            sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2).wrapping_neg());
+            let mut masked = Zeroizing::new(self.messages.share(at, bytes).to_vec());
+            let mut sums = sums_of_masks(width, &mut masked, &known);
+            sums.iter_mut().for_each(|sum| *sum = sum.wrapping_neg());
             sent.add(&mut self.messages.following, &sums);
         }
     }
 }
 
-/// What is done with the bits of integers and the masks for them.
-#[derive(Clone, Copy)]
-enum Bits {
-    /// Each mask gets its bit added.
-    Add,
-    /// The masks of bits that are 1 are summed, each times the bit's weight.
-    Sum,
-}
-
-/// Goes through the masks for the bits of `integers` but the last one: for bit `i` a ring element of the
-/// `width - 1 - i` bits above it for each integer.
-fn for_each_bit(width: u16, masks: &mut [u64], integers: &[u64], sums: &mut [u64], what: Bits) {
-    let mut masks = masks.as_mut_bytes();
+/// Calls `visit` with the masks for each bit of `count` integers but the last one: for bit `i` a ring element
+/// of the `width - 1 - i` bits above it for each integer, which it may change.
+fn for_each_bit(
+    width: u16,
+    count: usize,
+    mut masks: &mut [u8],
+    mut visit: impl FnMut(u16, &mut [u64]),
+) {
+    let mut words = blank(count);
     for bit in 0..width - 1 {
         let bytes = ring_bytes(width - 1 - bit);
-        let (of_bit, rest) = masks.split_at_mut(bytes * integers.len());
-        for_bytes!(bytes, for_bit(of_bit, integers, sums, (bit, what)));
-        masks = rest;
+        let of_bit;
+        (of_bit, masks) = masks.split_at_mut(bytes * count);
+        // With all bits of their bytes, which are sent.
+        load(&mut words, of_bit, 8 * bytes as u16);
+        visit(bit, &mut words);
+        store(of_bit, &words, 8 * bytes as u16);
     }
 }
 
-fn for_bit<E: Element>(
-    masks: &mut [u8],
-    integers: &[u64],
-    sums: &mut [u64],
-    (bit, what): (u16, Bits),
-) {
-    let masks = E::elements_mut(masks);
-    match what {
-        Bits::Add => {
-            for (mask, integer) in masks.iter_mut().zip(integers) {
-                *mask = mask.add(E::of(integer >> bit & 1));
-            }
+/// Twice the sum of the masks for bits that are 1, each times its weight.
+fn sums_of_masks(width: u16, masks: &mut [u8], integers: &[u64]) -> Words {
+    let mut sums = blank(integers.len());
+    for_each_bit(width, integers.len(), masks, |bit, masks| {
+        for ((sum, mask), integer) in sums.iter_mut().zip(masks).zip(integers) {
+            let chosen = (integer >> bit & 1).wrapping_neg() & *mask << (bit + 1);
+            *sum = sum.wrapping_add(chosen);
         }
-        Bits::Sum => {
-            for ((sum, mask), integer) in sums.iter_mut().zip(masks).zip(integers) {
-                let chosen = (integer >> bit & 1).wrapping_neg() & (*mask).into() << bit;
-                *sum = sum.wrapping_add(chosen);
-            }
-        }
-    }
+    });
+    sums
 }

@@ -5,21 +5,26 @@ use std::thread;
 use phineus_bytecode::random::{
     Random, RandomOptions, Seeds, random_inputs, random_program, with_sharings,
 };
-use phineus_bytecode::{Description, ElementType, Instruction, Op, Sharing, Table};
-use phineus_channels::{Channel, MemoryChannel, Traffic, memory_mesh};
+use phineus_bytecode::{
+    Description, ElementType, Instruction, Op, PlanDescription, Sharing, Table,
+};
+use phineus_channels::{Channel, Traffic, memory_mesh};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 
 use super::client::TwoComponentsEach;
 use super::{PARTIES, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
 use crate::harness::{
-    self, assert_learned, expected, memory, options, own, read, received_bytes, sent_bytes,
-    start_clients, write,
+    self, Builder, assert_learned, expected, memory, options, own, read, received_bytes,
+    sent_bytes, start_clients, write,
 };
 use crate::mixed::totals;
 
 mod operations;
 mod views;
+
+const A: Sharing = Sharing::Arithmetic;
+const B: Sharing = Sharing::Boolean;
 
 /// The ordered program, which clients walk through, and the planned one.
 struct Plans {
@@ -101,6 +106,25 @@ fn can_be_arithmetic(instruction: &Instruction) -> bool {
     let is_sum = instruction.op == Op::LaneSum;
     let is_wide = is_sum && instruction.immediates[0] != u64::from(instruction.element.width());
     instruction.op.is_arithmetic() && !is_wide
+}
+
+/// Runs a program with so many clients, against the clear driver; returns the costs and the plan.
+fn check(builder: Builder, seed: u64, clients: usize) -> PlanDescription {
+    let (instructions, description) = builder.finish(PARTIES + clients);
+    let tables = random_inputs(seed, &description);
+    let any = |instruction: &Instruction| {
+        let element = instruction.element.shared(Sharing::Any);
+        let mut any = Instruction { element, ..*instruction };
+        if any.op == Op::Convert {
+            any.immediates[0] = Sharing::Any as u64;
+        }
+        any
+    };
+    let clear: Vec<Instruction> = instructions.iter().map(any).collect();
+    let expected = expected(&write(&clear, &description), &tables);
+    let plans = planned(&write(&instructions, &description), 16);
+    run_all(&plans, seed, &tables, &expected);
+    read(&plans.program).description().plan.clone().expect("it is planned")
 }
 
 #[test]

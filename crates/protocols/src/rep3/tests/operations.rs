@@ -1,98 +1,6 @@
 //! Conversions of all widths, products, and numbers of lanes at the edges of words and chunks.
 
-use std::collections::BTreeSet;
-
-use phineus_bytecode::{Column, Encoding, InputPort, OutputPort, PlanDescription, RowOrder};
-
 use super::*;
-
-/// A program in the making, whose values are named in order.
-#[derive(Default)]
-struct Builder {
-    instructions: Vec<Instruction>,
-    inputs: Vec<InputPort>,
-    outputs: Vec<OutputPort>,
-    values: u64,
-}
-
-fn column(width: u16) -> Vec<Column> {
-    let element = ElementType::unsigned(width);
-    vec![Column { name: "x".to_owned(), element, encoding: Encoding::Number }]
-}
-
-impl Builder {
-    fn push(&mut self, mut instruction: Instruction) -> u64 {
-        instruction.results[0] = self.values;
-        self.values += 1;
-        self.instructions.push(instruction);
-        self.values - 1
-    }
-
-    /// An input of `owner`, shared as `element` says.
-    fn input(&mut self, owner: u16, element: ElementType, lanes: u32) -> u64 {
-        let mut input = Instruction::new(Op::Input, element, lanes);
-        input.immediates[0] = self.inputs.len() as u64;
-        self.inputs.push(InputPort {
-            name: format!("input_{}", self.inputs.len()),
-            party: owner,
-            rows: lanes.into(),
-            columns: column(element.width()),
-            order: RowOrder::Given,
-        });
-        self.push(input)
-    }
-
-    fn apply(&mut self, op: Op, element: ElementType, lanes: u32, operands: [u64; 3]) -> u64 {
-        self.push(Instruction { operands, ..Instruction::new(op, element, lanes) })
-    }
-
-    fn convert(&mut self, value: u64, (from, to): (Sharing, ElementType), lanes: u32) -> u64 {
-        let mut convert = Instruction::new(Op::Convert, to, lanes);
-        (convert.immediates[0], convert.operands[0]) = (from as u64, value);
-        self.push(convert)
-    }
-
-    fn output(&mut self, value: u64, element: ElementType, lanes: u32, learners: &[u16]) {
-        let mut output = Instruction::new(Op::Output, element, lanes);
-        (output.immediates[0], output.operands[0]) = (self.outputs.len() as u64, value);
-        self.outputs.push(OutputPort {
-            name: format!("output_{}", self.outputs.len()),
-            parties: BTreeSet::from_iter(learners.iter().copied()).into_iter().collect(),
-            rows: lanes.into(),
-            columns: column(element.width()),
-            rows_of: None,
-        });
-        self.instructions.push(output);
-    }
-
-    /// Runs it with so many clients, against the clear driver; returns the costs and the plan.
-    fn check(self, seed: u64, clients: usize) -> PlanDescription {
-        let description = Description {
-            name: "test".to_owned(),
-            parties: (0..PARTIES + clients).map(|party| format!("party_{party}")).collect(),
-            inputs: self.inputs.into(),
-            outputs: self.outputs.into(),
-            ..Description::default()
-        };
-        let tables = random_inputs(seed, &description);
-        let any = |instruction: &Instruction| {
-            let element = instruction.element.shared(Sharing::Any);
-            let mut any = Instruction { element, ..*instruction };
-            if any.op == Op::Convert {
-                any.immediates[0] = Sharing::Any as u64;
-            }
-            any
-        };
-        let clear: Vec<Instruction> = self.instructions.iter().map(any).collect();
-        let expected = expected(&write(&clear, &description), &tables);
-        let plans = planned(&write(&self.instructions, &description), 16);
-        run_all(&plans, seed, &tables, &expected);
-        read(&plans.program).description().plan.clone().expect("it is planned")
-    }
-}
-
-const A: Sharing = Sharing::Arithmetic;
-const B: Sharing = Sharing::Boolean;
 
 /// Both conversions of every width, at lane counts on both sides of words, bytes and chunks.
 #[test]
@@ -114,7 +22,7 @@ fn conversions_of_all_widths() {
             builder.output(both, b, lanes, &[(width + 1) % 3]);
             builder.output(sum, a, lanes, &[owner]);
         }
-        builder.check(seed + k as u64, 0);
+        check(builder, seed + k as u64, 0);
     }
 }
 
@@ -144,7 +52,7 @@ fn lanes_of_groups() {
             builder.output(chosen, byte, lanes, &[1]);
             builder.output(is_less, bit, lanes, &[0, 2]);
         }
-        builder.check(seed, 0);
+        check(builder, seed, 0);
     }
 }
 
@@ -167,7 +75,7 @@ fn products_of_all_widths() {
         let matrix = builder.push(matrix);
         builder.output(matrix, a, rows * vectors, &[width % 5, (width + 2) % 5]);
     }
-    builder.check(seed, 2);
+    check(builder, seed, 2);
 }
 
 /// More values than there are frames for, which go to storage and come back.
@@ -184,7 +92,7 @@ fn values_that_swap() {
         builder.output(product, a, 128, &[0]);
         builder.output(smaller, b, 128, &[1]);
     }
-    let plan = builder.check(Seeds::fresh().draw(), 0);
+    let plan = check(builder, Seeds::fresh().draw(), 0);
     assert!(plan.spill_slot_count > 0, "nothing was swapped");
 }
 
@@ -200,7 +108,7 @@ fn costs_by_hand() {
     let sum = builder.apply(Op::Add, a, 64, [product, joined, 0]);
     builder.output(sum, a, 64, &[2]);
     builder.output(conjunction, b, 64, &[1]);
-    let costs = builder.check(Seeds::fresh().draw(), 0).costs;
+    let costs = check(builder, Seeds::fresh().draw(), 0).costs;
     // The key, products, resent sums and ANDs; then what each sends of inputs, of outputs to the party before,
     // and party 0 of masked bits.
     let all = 16 + 2 * 64 * 4 + 64 * 32 / 8;
