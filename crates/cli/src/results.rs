@@ -9,7 +9,7 @@ use phineus_session::outputs::{Destinations, write_file};
 use phineus_session::own_rows::Shown;
 use phineus_session::ports::Files;
 use phineus_session::report::OutputReport;
-use phineus_tables::{Error, Format, Head, TableSink, format_value, sink};
+use phineus_tables::{Error, Format, ResultHeader, TableSink, format_value, sink};
 use serde_json::{Value, json};
 
 use crate::leftovers::leftovers;
@@ -79,7 +79,7 @@ struct TextRows {
 }
 
 impl TableSink for TextRows {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         (self.columns, self.names) = (head.columns.to_vec(), head.names());
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! order of the file, and the file is read once more, so that its owner sees its own text.
 
 use phineus_bytecode::{Column, Description, OutputPort, RowsOf, Table};
-use phineus_tables::{Error, Head, Input, OwnRows, TableSink, write_table};
+use phineus_tables::{Error, Input, OwnRows, ResultHeader, TableSink, write_table};
 
 use crate::ports::Files;
 
@@ -152,7 +152,11 @@ impl<'a> Shown<'a> {
         let columns: Vec<Column> =
             places.iter().map(|&place| self.table.columns()[place].clone()).collect();
         let mut own = OwnRows::open(input)?;
-        sink.begin(&Head { own: &own.header(), columns: &columns, rows: self.row_count() })?;
+        sink.begin(&ResultHeader {
+            own: &own.header(),
+            columns: &columns,
+            rows: self.row_count(),
+        })?;
         for row in 0..self.table.row_count() {
             let fields = own.next_row()?;
             let has_result = found.is_none_or(|place| !self.table.cell(row, place).is_zero());

@@ -17,7 +17,7 @@ use phineus_session::settings::{
     Cluster, Connections, InputTable, MemoryLimit, MemoryPool, OutputTable, ProgramChoice,
     Protocol, ProtocolChoice, Resources, Run, Together, protocols,
 };
-use phineus_tables::{Error, Head, MemoryTable, TableSink};
+use phineus_tables::{Error, MemoryTable, ResultHeader, TableSink};
 
 /// Enough for all tests at once: they are one process.
 const LIMIT: u64 = 2 << 30;
@@ -54,7 +54,7 @@ struct StoredFigures {
 }
 
 impl TableSink for StoredFigures {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         self.columns = head.names();
         Ok(())
     }
