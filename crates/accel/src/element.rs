@@ -1,4 +1,4 @@
-//! [`Element`]: types of matrix elements on a device.
+//! [`DeviceElement`]: types of matrix elements on a device.
 
 use phineus_crypto::field::{F32, F61, Field, OnCpu, ProductTerm};
 use phineus_crypto::{Simd, ring};
@@ -10,7 +10,7 @@ mod sealed {
 }
 
 /// An element of Z_2^32, Z_2^64, F_(2^32-5) or F_(2^61-1).
-pub trait Element:
+pub trait DeviceElement:
     sealed::Sealed
     + DefaultIsZeroes
     + PartialEq

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use phineus_accel::{Calibration, DEVICE_BYTES, Element, Error, Gpu, OnGpu};
+use phineus_accel::{Calibration, DEVICE_BYTES, DeviceElement, Error, Gpu, OnGpu};
 use phineus_bytecode::Op;
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::mascot::Kind;
@@ -117,7 +117,7 @@ impl Accelerator {
     }
 
     /// The device, for a run in the field that it was measured for.
-    pub fn products<F: Field + Element>(
+    pub fn products<F: Field + DeviceElement>(
         self,
         warning: &Warning,
     ) -> Option<Box<dyn MatrixProducts<F>>> {
@@ -136,7 +136,7 @@ impl Accelerator {
 }
 
 impl Ready {
-    fn open<F: Field + Element>(is_forced: bool, threads: usize) -> Result<Ready, Error> {
+    fn open<F: Field + DeviceElement>(is_forced: bool, threads: usize) -> Result<Ready, Error> {
         let mut gpu = Gpu::open()?;
         let mut calibration = gpu.calibrate::<F>(&mut OnThreads(threads))?;
         if is_forced {
