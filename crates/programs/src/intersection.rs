@@ -17,7 +17,7 @@ use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Records, Tracer, U32, U64, Vector,
     column, parties_parameter, party_names, receivers, to_parameter,
 };
-use phineus_oblivious::{Key, MergeRecord, merge_recorded};
+use phineus_oblivious::{MergeRecord, SortKey, merge_recorded};
 
 use super::choices::choice;
 use super::random::Random;
@@ -58,7 +58,7 @@ enum Merges {
 /// All records sorted, from sorted ones, and how.
 #[track_caller]
 fn merged(sets: Vec<Records>) -> (Records, Merges) {
-    let key = Key::column(0);
+    let key = SortKey::column(0);
     let mut sets: Vec<(Records, Merges)> =
         sets.into_iter().map(|records| (records, Merges::Set)).collect();
     while sets.len() > 1 {

@@ -8,7 +8,7 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, column,
 };
-use phineus_oblivious::{Key, merge_bitonic, sort};
+use phineus_oblivious::{SortKey, merge_bitonic, sort};
 
 use super::random::Random;
 use super::{SITES, sites};
@@ -160,7 +160,7 @@ macro_rules! sorting_program {
                 tracer: &mut Tracer,
             ) -> Result<(), ProgramError> {
                 let records = both(arguments, tracer, $sorted)?;
-                let records = $algorithm(records, &Key::bits(0, 0, KEY_BITS));
+                let records = $algorithm(records, &SortKey::bits(0, 0, KEY_BITS));
                 give_out(arguments, tracer, records)
             }
 
