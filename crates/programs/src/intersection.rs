@@ -20,7 +20,7 @@ use phineus_frontend::{
 use phineus_oblivious::{MergeRecord, SortKey, merge_recorded};
 
 use super::choices::choice;
-use super::random::Random;
+use super::random::SeededRng;
 use super::sites;
 
 /// The intersection of the parties' sets.
@@ -267,7 +267,7 @@ impl Program for Intersection {
         let names = party_names(arguments).ok()?;
         let rows = rows(arguments, &names).ok()?;
         let percent: u64 = arguments.parsed("overlap", "0 to 100").ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let least = rows.iter().copied().min()?;
         let common: Vec<Lane> =
             (0..least * percent.min(100) / 100).map(|_| random.bits(64)).collect();

@@ -13,7 +13,7 @@ use phineus_frontend::{
 };
 use phineus_oblivious::{SortKey, adjacent, merge_bitonic};
 
-use super::random::Random;
+use super::random::SeededRng;
 use super::{SITES, sites};
 
 /// Counts users with the same password hash on both sites.
@@ -90,7 +90,7 @@ impl Program for PasswordReuse {
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let rows = [arguments.rows(SITES[0]).ok()?, arguments.rows(SITES[1]).ok()?];
         let percent: u64 = arguments.parsed("overlap", "0 to 100").ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let shared = rows[0].min(rows[1]) * percent.min(100) / 100;
         let mut tables = [Table::new(columns()), Table::new(columns())];
         // Half of the shared users have the same password on both sites.

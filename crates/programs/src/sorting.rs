@@ -10,7 +10,7 @@ use phineus_frontend::{
 };
 use phineus_oblivious::{SortKey, merge_bitonic, sort};
 
-use super::random::Random;
+use super::random::SeededRng;
 use super::{SITES, sites};
 
 const KEY_BITS: u16 = 32;
@@ -118,7 +118,7 @@ fn agrees(outputs: &[Table], expected: &[Table]) -> bool {
     ascending && canonical(output) == canonical(expected)
 }
 
-pub(super) fn random_records(rows: u64, random: &mut Random) -> Table {
+pub(super) fn random_records(rows: u64, random: &mut SeededRng) -> Table {
     let mut table = Table::new(record_columns());
     for _ in 0..rows {
         table.push(&[random.bits(KEY_BITS), random.bits(PAYLOAD_BITS)]);
@@ -127,7 +127,7 @@ pub(super) fn random_records(rows: u64, random: &mut Random) -> Table {
 }
 
 pub(super) fn generated_records(arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-    let mut random = Random::new(seed);
+    let mut random = SeededRng::new(seed);
     let mut tables = Vec::new();
     for site in SITES {
         tables.push(random_records(arguments.rows(site).ok()?, &mut random));
