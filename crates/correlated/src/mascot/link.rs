@@ -8,7 +8,7 @@ use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_ot::{
-    FieldBits, RandomOtReceiver, RandomOtSender, Security, SessionId, SoftSpokenReceiver,
+    AdversaryModel, FieldBits, RandomOtReceiver, RandomOtSender, SessionId, SoftSpokenReceiver,
     SoftSpokenSender,
 };
 use sha2::{Digest, Sha256};
@@ -48,7 +48,7 @@ impl<F: Field> Link<F> {
         let ahead_bytes = parties.ahead_bytes();
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (direction(session, me, peer), direction(session, peer, me));
-        let security = Security::Malicious;
+        let security = AdversaryModel::Malicious;
         let send = |channel: &mut C, prg: &mut Prg| {
             let delta = Delta::random(prg);
             SoftSpokenSender::setup_for(channel, prg, &outgoing, field, security, delta)
