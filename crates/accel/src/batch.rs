@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::device::{BUFFER_BYTES, CudaDevice, Error, KernelCall, LANES};
 use crate::element::DeviceElement;
-use crate::lane::Stream;
+use crate::stream::Stream;
 
 /// Parts of a buffer begin at multiples of this: no element is larger.
 const ALIGN_BYTES: usize = 16;

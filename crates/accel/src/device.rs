@@ -12,7 +12,7 @@ use cudarc::driver::{CudaContext, CudaFunction, DriverError, LaunchConfig, PushK
 use cudarc::nvrtc::Ptx;
 
 use crate::element::PREFIXES;
-use crate::lane::Stream;
+use crate::stream::Stream;
 
 /// The kernels, as clang makes them of `kernels/products.cu`.
 const KERNELS: &str = include_str!("../kernels/products.ptx");

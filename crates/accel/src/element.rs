@@ -48,7 +48,7 @@ macro_rules! ring_element {
     ($word:ty, $ring:literal, $mat_vec:ident, $mat_mul:ident) => {
         impl sealed::Sealed for $word {}
 
-        impl Element for $word {
+        impl DeviceElement for $word {
             const PREFIX: &'static str = PREFIXES[$ring];
             const RING: usize = $ring;
 
@@ -81,7 +81,7 @@ macro_rules! field_element {
     ($field:ty, $ring:literal) => {
         impl sealed::Sealed for $field {}
 
-        impl Element for $field {
+        impl DeviceElement for $field {
             const PREFIX: &'static str = PREFIXES[$ring];
             const RING: usize = $ring;
 

@@ -20,8 +20,8 @@ mod batch;
 mod calibration;
 mod device;
 mod element;
-mod lane;
 mod products;
+mod stream;
 
 pub use batch::Gpu;
 pub use calibration::Calibration;

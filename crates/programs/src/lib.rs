@@ -1,8 +1,8 @@
 //! The built-in programs.
 
-mod accompanied;
 mod biometric;
 pub mod choices;
+mod computing_parties;
 mod divisor;
 mod encryption;
 mod intersection;
@@ -18,7 +18,7 @@ mod sorting;
 
 use phineus_frontend::Program;
 
-use accompanied::WithComputingParties;
+use computing_parties::WithComputingParties;
 
 /// All programs, in the order in which help shows them.
 pub fn all() -> Vec<Box<dyn Program>> {

@@ -20,7 +20,7 @@ use zeroize::Zeroize;
 
 use super::coin::{cheated, misbehaved};
 use super::limits::{ELEMENT_BYTES_MAX, ROW_ELEMENTS, rows_ahead};
-use super::link::{PeerState, link};
+use super::peer_state::{PeerState, link};
 use crate::CorrelatedError;
 
 /// Which parties' elements are authenticated.

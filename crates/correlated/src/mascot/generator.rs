@@ -27,7 +27,7 @@ use super::check::add_up_to_zero;
 use super::coin::{BroadcastTranscript, cheated, misbehaved};
 use super::deviation::{Deviation, DeviationPoint, Honest};
 use super::limits;
-use super::link::PeerState;
+use super::peer_state::PeerState;
 use super::products::OtProducts;
 use super::trust::Trust;
 use crate::CorrelatedError;

@@ -24,7 +24,7 @@ use super::check::all_heard_the_same;
 use super::coin::Coins;
 use super::deviation::Deviation;
 use super::generator::{BatchBuffers, Generator};
-use super::link::link;
+use super::peer_state::link;
 use super::ranges::Ranges;
 use crate::CorrelatedError;
 use crate::authenticated::{BOUNDED_BITS, Share};

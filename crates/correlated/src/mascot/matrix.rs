@@ -33,7 +33,7 @@ use super::coin::{Coins, misbehaved};
 use super::deviation::Deviation;
 use super::generator::{BatchBuffers, Generator};
 use super::limits::{column_piece, matrix_rows_max, matrix_tau, offer_bytes, offers_ahead};
-use super::link::{PeerState, link};
+use super::peer_state::{PeerState, link};
 use super::products::add_bit;
 use super::triples::COINS;
 use crate::CorrelatedError;

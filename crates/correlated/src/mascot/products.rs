@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 
 use super::coin::misbehaved;
 use super::limits::{ROW_ELEMENTS, tiles_on_the_way, tiles_room};
-use super::link::{PeerState, link};
+use super::peer_state::{PeerState, link};
 use crate::CorrelatedError;
 
 const PLANE_WORDS: usize = ROW_ELEMENTS / 64;

@@ -26,7 +26,7 @@ use super::batch::refill;
 use super::coin::{cheated, misbehaved};
 use super::deviation::{Deviation, DeviationPoint};
 use super::generator::{BatchBuffers, Generator};
-use super::link::PeerState;
+use super::peer_state::PeerState;
 use crate::CorrelatedError;
 
 /// Elements whose polynomials are computed while they lie in the cache.

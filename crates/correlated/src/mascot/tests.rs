@@ -13,7 +13,7 @@ use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{FieldBits, SessionId};
 
-use super::costs::{PairCostModel, batch_costs, setup_costs};
+use super::costs::{PartyPair, batch_costs, setup_costs};
 use super::*;
 use crate::CorrelatedError;
 use crate::authenticated::{BOUNDED_BITS, MatrixSize, Share};
@@ -72,7 +72,7 @@ fn make_scaled<F: Field>(
                                 kind,
                                 count,
                                 (FieldBits::DEFAULT, scale),
-                                PairCostModel { lower, higher, parties: parties_count },
+                                PartyPair { lower, higher, parties: parties_count },
                             )
                         });
                         PartyBatch { key: generator.delta(), batch }

@@ -11,7 +11,7 @@ use phineus_bytecode::{
 use phineus_correlated::CorrelatedError;
 use phineus_correlated::authenticated::MatrixSize;
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::mascot::costs::{PairCostModel, demand_costs, setup_costs};
+use phineus_correlated::mascot::costs::{PartyPair, demand_costs, setup_costs};
 use phineus_correlated::mascot::{Demand, Kind};
 use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
@@ -406,8 +406,8 @@ impl SpdzCosts {
     }
 
     /// Bytes that two parties send each other to make all correlated randomness, including set-up.
-    fn pair(&self, pair: PairCostModel) -> PairCosts {
-        fn costs<F: Field>(demands: &[(Demand, u64)], pair: PairCostModel) -> PairCosts {
+    fn pair(&self, pair: PartyPair) -> PairCosts {
+        fn costs<F: Field>(demands: &[(Demand, u64)], pair: PartyPair) -> PairCosts {
             let ot = FieldBits::DEFAULT;
             let mut costs = setup_costs::<F>(ot);
             for (demand, times) in demands {
@@ -496,7 +496,7 @@ impl CostModel for SpdzCosts {
         let (mut ots, mut making_rounds) = (0, 0);
         for lower in 0..self.parties {
             for higher in lower + 1..self.parties {
-                let pair = self.pair(PairCostModel { lower, higher, parties: self.parties });
+                let pair = self.pair(PartyPair { lower, higher, parties: self.parties });
                 making[lower].0 += pair.from_lower_bytes;
                 making[lower].1 += pair.from_higher_bytes;
                 making[higher].0 += pair.from_higher_bytes;

@@ -88,7 +88,7 @@ fn made_before_and_just_ahead() {
             costs::demand_costs::<F61>(
                 &demand,
                 FieldBits::DEFAULT,
-                costs::PairCostModel { lower, higher, parties: 2 },
+                costs::PartyPair { lower, higher, parties: 2 },
             )
         });
         let made = take_all(&mut correlated, me);
