@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{Description, FileSummary, Kind, ProgramWriter};
+use phineus_bytecode::{Description, FileKind, FileSummary, ProgramWriter};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
@@ -204,11 +204,11 @@ pub fn described(
     description: Description,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    assert!(traced.kind == Kind::Program, "a plan is not changed");
+    assert!(traced.kind == FileKind::Program, "a plan is not changed");
     if let Some(blocks) = &traced.blocks {
         return described_blocks((traced, blocks), description, scratch);
     }
-    let mut writer = ProgramWriter::new(scratch.file(), Kind::Program)?;
+    let mut writer = ProgramWriter::new(scratch.file(), FileKind::Program)?;
     traced
         .file
         .reader()?

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{BlockValues, CostModel, Kind, Lane, Settings, Table};
+use phineus_bytecode::{BlockValues, CostModel, FileKind, Lane, Settings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
@@ -101,9 +101,9 @@ impl ClientWalk {
             Ok(made.map_or_else(|| block.clone(), |made| made.ordered))
         };
         let order = |traced: &TracedFile| match (traced.kind, &traced.blocks) {
-            (Kind::Planned, _) => Ok(traced.clone()),
-            (Kind::Program, None) => order_block(traced),
-            (Kind::Program, Some(blocks)) => {
+            (FileKind::Planned, _) => Ok(traced.clone()),
+            (FileKind::Program, None) => order_block(traced),
+            (FileKind::Program, Some(blocks)) => {
                 let parts = blocks.parts.iter().map(order_block).collect::<Result<_, Failure>>()?;
                 let blocks = TracedBlocks { flow: blocks.flow.clone(), parts };
                 Ok(TracedFile { blocks: Some(Arc::new(blocks)), ..traced.clone() })

@@ -15,7 +15,7 @@ use phineus_channels::{FramedChannel, Parties};
 use phineus_correlated::CorrelatedError;
 use phineus_correlated::demand::{Demand, RandomnessKind};
 use phineus_correlated::stored::StoredFile;
-use phineus_protocols::bmr::Tables;
+use phineus_protocols::bmr::GarbledTables;
 
 use crate::failure::{Failure, codes};
 use crate::metered::{Metered, PhaseFigures, Reading};
@@ -36,7 +36,7 @@ pub enum Source {
     Interleaved,
     Sequential,
     /// In a file, and garbled tables in another one, if the program takes any.
-    Stored(Box<StoredFile>, Option<Box<Tables>>),
+    Stored(Box<StoredFile>, Option<Box<GarbledTables>>),
     /// Dealt by somebody whom all would have to trust.
     Fake,
 }

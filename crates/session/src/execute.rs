@@ -8,7 +8,7 @@ use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    Carried, Driver, FrameMemory, Inputs, Memory, Storage, StorageBackend, StorageConfig,
+    Carried, Driver, FrameMemory, Inputs, RunMemory, Storage, StorageBackend, StorageConfig,
     StorageError, StorageStatistics, run, run_blocks,
 };
 
@@ -170,19 +170,19 @@ pub fn frames_and_swap(
     plan: &PlanDescription,
     directory: &Path,
     backend: StorageBackend,
-) -> Result<Memory, StorageError> {
+) -> Result<RunMemory, StorageError> {
     let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
     let slots = plan.spill_slot_count as u32;
     let directory = directory.to_owned();
     let config = StorageConfig { directory, page_bytes, slots, backend, depth: STORAGE_DEPTH };
     let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
-    Ok(Memory { frames, storage })
+    Ok(RunMemory { frames, storage })
 }
 
 impl Job<'_> {
     /// Makes frames and swap file for the plan.
-    pub fn memory(&self) -> Result<Memory, Failure> {
+    pub fn memory(&self) -> Result<RunMemory, Failure> {
         let plan = self.planned.plan();
         let page_bytes = plan.page_bytes();
         for (number, what) in [
@@ -202,7 +202,7 @@ impl Job<'_> {
     pub fn drive<D: Driver>(
         &self,
         recorded: &mut Recorded<'_, D>,
-        memory: &mut Memory,
+        memory: &mut RunMemory,
         watch: &Watch,
         entered: Option<Sender<usize>>,
     ) -> Result<(), Failure>
@@ -241,7 +241,7 @@ impl Job<'_> {
     }
 }
 
-pub fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
+pub fn storage_figures(memory: &RunMemory) -> (StorageStatistics, &'static str) {
     match &memory.storage {
         Some(storage) => (storage.statistics(), storage.backend_name()),
         None => (StorageStatistics::default(), "none"),
@@ -254,7 +254,7 @@ pub fn unrevealed(failure: Failure, cancel: &Cancel) -> Failure {
 }
 
 /// Everything of our own that can fail before the protocol begins.
-pub fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
+pub fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, RunMemory), Failure> {
     let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
     let prg = Prg::from_os().map_err(|error| {
         Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))

@@ -16,7 +16,9 @@ use phineus_plan::{Scratch, check};
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
-use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
+use phineus_protocols::bmr::{
+    FinishedGarbling, GarbledTables, Garbling, GarblingProgram, GarblingThread, TableKey,
+};
 use phineus_protocols::{ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 
@@ -170,7 +172,7 @@ impl GarblingPlan {
 }
 
 /// Tables to come, and the thread that makes them.
-type Started = (Tables, GarblingThread<Metered<FramedChannel>>);
+type Started = (GarbledTables, GarblingThread<Metered<FramedChannel>>);
 
 fn no_thread(error: std::io::Error) -> Failure {
     Failure::new(codes::NO_THREAD, format!("cannot start a thread: {error}"))
@@ -225,7 +227,7 @@ impl GarblingPlan {
         let figures = reader.description().plan.clone().expect("it was planned");
         let mut memory = frames_and_swap(&figures, swap_dir, backend)?;
         let store = |unfinished| garbling.store(&mut reader, &mut memory, unfinished, &key);
-        let (Made { mut parties, ots }, bytes) = made_at(path, leftovers, store)?;
+        let (FinishedGarbling { mut parties, ots }, bytes) = made_at(path, leftovers, store)?;
         let figures = Reading::of_parties(&mut parties).since(&Reading::default(), start.elapsed());
         Ok(StoredTables { key, bytes, ots, figures, parties })
     }

@@ -8,7 +8,7 @@ mod needs;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
+use phineus_bytecode::{CostModel, Description, FileKind, Hash, PlanDescription};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
@@ -143,7 +143,7 @@ pub fn with_least(
     situation: &Situation,
     scratch: &Scratch,
 ) -> Failure {
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         return failure;
     }
     let situation = &largest(traced, situation);
@@ -466,7 +466,7 @@ fn in_rounds(
         file: ProgramFile::new_block(file, traced.file.program()),
         description: traced.description.clone(),
         hash: written.hash,
-        kind: Kind::Program,
+        kind: FileKind::Program,
         computing: traced.computing,
         blocks: None,
     })
@@ -499,7 +499,7 @@ fn attempt(
     let (file, _, written) = plan(&mut traced.file.reader()?, output, notes, options, costs)?;
     let file = ProgramFile::new_block(file, traced.file.program());
     let reader = file.reader()?;
-    debug_assert_eq!(reader.kind(), Kind::Planned);
+    debug_assert_eq!(reader.kind(), FileKind::Planned);
     Ok(Attempt {
         description: reader.description().clone(),
         frame_count: reader.frame_count() as u64,

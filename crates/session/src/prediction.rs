@@ -7,7 +7,7 @@ use phineus_bytecode::PlanDescription;
 use phineus_channels::{NetworkModel, TransportKind};
 use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_ot::FieldBits;
-use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
+use phineus_protocols::bmr::costs::{GarbledAmounts, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
@@ -280,7 +280,7 @@ pub fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64) {
     if total(garbling::GARBLING_ROUNDS) == 0 {
         return (0, 0);
     }
-    let garbled = Garbled {
+    let garbled = GarbledAmounts {
         gates: total(garbling::Y_AND_GATES),
         decoding_bytes: total(mixed::totals::DECODING_BYTES),
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Kind};
+use phineus_bytecode::{Description, FileKind};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_plan::Scratch;
 
@@ -160,7 +160,7 @@ fn planned_to_make(
         transport: Transport::Tcp,
         network: None,
     };
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
         let protocol = protocol.and_then(Protocol::from_name).unwrap_or(situation.protocol);
         return PlannedFile::open(traced.clone(), &Situation { protocol, ..situation });

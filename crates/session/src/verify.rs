@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Kind, Table};
+use phineus_bytecode::{Description, FileKind, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
@@ -238,7 +238,7 @@ pub fn in_the_clear(
         transport: Transport::Tcp,
         network: None,
     };
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
         let protocol = protocol.and_then(Protocol::from_name).unwrap_or(CLEAR);
         if protocol.has_rounds() {

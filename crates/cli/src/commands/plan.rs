@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use phineus_bytecode::{Description, Kind, verify, write_text};
+use phineus_bytecode::{Description, FileKind, verify, write_text};
 use phineus_correlated::demand::BatchScale;
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{Scratch, check, check_order};
@@ -41,7 +41,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     let clients = plan.outsourcing.clone().settings();
     let (traced, _) =
         sizing::traced_for(registry, &choice, &clients, &sizes, &scratch, leftovers())?;
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         return Err(Failure::new(codes::PLANNED_ALREADY, "this file is planned already"));
     }
     if let Some(path) = &plan.program_out {
@@ -169,7 +169,7 @@ pub(crate) fn check_file(
     let mut faults = Vec::new();
     if let Some(blocks) = &traced.blocks {
         // It was verified when it was opened.
-        if traced.kind == Kind::Planned {
+        if traced.kind == FileKind::Planned {
             faults = check_blocks(registry, arguments, (&traced, blocks), &scratch)?;
             proven += ", and every block computes on the values that its program means";
         }
@@ -184,7 +184,7 @@ pub(crate) fn check_file(
     reader.verify_hash().map_err(named)?;
     let violations = verify(&mut reader).map_err(named)?;
     faults.extend(violations.iter().map(|violation| violation.to_string()));
-    if traced.kind == Kind::Planned && faults.is_empty() {
+    if traced.kind == FileKind::Planned && faults.is_empty() {
         let source = source_of(registry, arguments, &traced)?;
         let plan = traced.description.plan.as_ref();
         let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
@@ -281,7 +281,7 @@ fn owned_as(
     let (own, plans) = (&source.description, &planned.description);
     let is_comparable =
         own.inputs.len() == plans.inputs.len() && own.outputs.len() == plans.outputs.len();
-    if own.parties == plans.parties || !is_comparable || source.kind == Kind::Planned {
+    if own.parties == plans.parties || !is_comparable || source.kind == FileKind::Planned {
         return Ok((source, String::new()));
     }
     let mut description = Description { parties: plans.parties.clone(), ..own.clone() };

@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
 use phineus_bytecode::layout::share_bytes;
-use phineus_circuits::record::{And, Level, Local, Template};
+use phineus_circuits::record::{And, CircuitTemplate, Level, LocalGate};
 use phineus_crypto::SecretBit;
 use phineus_engine::bits::is_repeated;
 use zeroize::Zeroizing;
 
 use super::keys::Keys;
-use super::messages::{Messages, Products};
+use super::messages::{MaskedProducts, RoundMessages};
 use crate::shares::values::{Words, blank};
 use crate::shares::words::{get, last_mask, put, words};
 
@@ -27,13 +27,13 @@ const CHUNK_WORDS: usize = 8;
 const CHUNK_LANES: usize = 64 * CHUNK_WORDS;
 
 /// A circuit on lanes that run side by side, and the level whose ANDs are being sent.
-pub(super) struct Group {
-    template: Arc<Template>,
+pub(super) struct CircuitGroup {
+    template: Arc<CircuitTemplate>,
     lanes: usize,
     level: usize,
 }
 
-impl Group {
+impl CircuitGroup {
     /// Lanes of each chunk.
     fn chunks(&self) -> impl Iterator<Item = usize> + use<> {
         let lanes = self.lanes;
@@ -88,8 +88,8 @@ fn chunk_words(lanes: usize) -> usize {
 /// Puts lanes of a circuit behind those of `groups` with the same circuit; returns the number of the
 /// group, and the first of the lanes.
 pub(super) fn join_group(
-    groups: &mut Vec<Group>,
-    (template, lanes): (Arc<Template>, usize),
+    groups: &mut Vec<CircuitGroup>,
+    (template, lanes): (Arc<CircuitTemplate>, usize),
 ) -> (usize, usize) {
     match groups.iter().position(|group| Arc::ptr_eq(&group.template, &template)) {
         Some(known) => {
@@ -97,23 +97,23 @@ pub(super) fn join_group(
             (known, groups[known].lanes - lanes)
         }
         None => {
-            groups.push(Group { template, lanes, level: 0 });
+            groups.push(CircuitGroup { template, lanes, level: 0 });
             (groups.len() - 1, 0)
         }
     }
 }
 
 /// A group that runs.
-struct Running {
+struct RunningGroup {
     /// The round that it began with, and its number among those.
     id: (u64, usize),
-    group: Group,
+    group: CircuitGroup,
     rows: Words,
     /// Where its ANDs lie in what is sent.
     sent_at: usize,
 }
 
-impl Running {
+impl RunningGroup {
     /// Loads the operands of an instruction, whose lanes begin at `first`.
     fn load(&mut self, circuit: &Instruction, (first, lanes): (usize, usize), operands: &[u8]) {
         let (mut slot, mut rest) = (0, operands);
@@ -231,7 +231,7 @@ impl Running {
             (other_bits, other) = other.split_at(own_bits.len());
             (z_bits, z) = z.split_at_mut(words(level.ands.len() * lanes));
             (chunk_rows, rows) = rows.split_at_mut(2 * slots * chunk_words(lanes));
-            let chunk = Chunk { lanes, taken, results: (own_bits, other_bits), level, flips };
+            let chunk = ChunkStep { lanes, taken, results: (own_bits, other_bits), level, flips };
             match chunk_words(lanes) {
                 8 => chunk.run::<16, 8>(chunk_rows, z_bits),
                 4 => chunk.run::<8, 4>(chunk_rows, z_bits),
@@ -252,7 +252,7 @@ fn word(row: &[u8]) -> u64 {
 }
 
 /// What one chunk of a group does between two rounds.
-struct Chunk<'a> {
+struct ChunkStep<'a> {
     lanes: usize,
     /// The ANDs of the last level, and what they gave: the own component and the other one.
     taken: &'a [And],
@@ -262,7 +262,7 @@ struct Chunk<'a> {
     flips: [u64; 2],
 }
 
-impl Chunk<'_> {
+impl ChunkStep<'_> {
     /// `SLOT` words of a slot, of which `WORDS` are the first component's.
     fn run<const SLOT: usize, const WORDS: usize>(self, rows: &mut [u64], z: &mut [u64]) {
         const { assert!(SLOT == 2 * WORDS) };
@@ -279,15 +279,15 @@ impl Chunk<'_> {
         }
         for &gate in &self.level.local {
             match gate {
-                Local::Xor { out, a, b } => {
+                LocalGate::Xor { out, a, b } => {
                     let (a, b) = (&rows[a as usize], &rows[b as usize]);
                     rows[out as usize] = std::array::from_fn(|k| a[k] ^ b[k]);
                 }
-                Local::Not { out, a } => {
+                LocalGate::Not { out, a } => {
                     let a = &rows[a as usize];
                     rows[out as usize] = std::array::from_fn(|k| a[k] ^ self.flips[k / WORDS]);
                 }
-                Local::Constant { out, value } => {
+                LocalGate::Constant { out, value } => {
                     let value = u64::from(value).wrapping_neg();
                     rows[out as usize] = std::array::from_fn(|k| value & self.flips[k / WORDS]);
                 }
@@ -311,23 +311,23 @@ impl Chunk<'_> {
 }
 
 /// An instruction whose circuit begins with a round.
-struct Starting {
+struct StartingInstruction {
     circuit: Instruction,
-    place: Place,
+    place: GroupSlot,
     operands_at: usize,
 }
 
 /// Circuits that begin with the same round.
 #[derive(Default)]
-struct Start {
-    groups: Vec<Group>,
-    instructions: Vec<Starting>,
+struct RoundStarts {
+    groups: Vec<CircuitGroup>,
+    instructions: Vec<StartingInstruction>,
     operands: Zeroizing<Vec<u8>>,
 }
 
 /// Which round a circuit begins with.
 #[derive(Clone, Copy)]
-pub(super) enum Begin {
+pub(super) enum StartRound {
     /// The coming one.
     Coming,
     /// The one after it.
@@ -336,7 +336,7 @@ pub(super) enum Begin {
 
 /// Where an instruction runs.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct GroupSlot {
     group: (u64, usize),
     first: usize,
     lanes: usize,
@@ -345,11 +345,11 @@ pub(super) struct Place {
 /// All circuits in flight.
 #[derive(Default)]
 pub(super) struct Circuits {
-    coming: Start,
-    following: Start,
-    running: Vec<Running>,
+    coming: RoundStarts,
+    following: RoundStarts,
+    running: Vec<RunningGroup>,
     /// Groups that were done in the last round.
-    finished: Vec<Running>,
+    finished: Vec<RunningGroup>,
     /// Rows of groups whose results were written, for the next ones.
     spare: Vec<Words>,
     rounds: u64,
@@ -361,19 +361,19 @@ impl Circuits {
     /// where its operands go: of each operand both components as packed rows.
     pub(super) fn push(
         &mut self,
-        begin: Begin,
+        begin: StartRound,
         circuit: &Instruction,
-        (template, lanes): (Arc<Template>, usize),
-    ) -> (Place, &mut [u8]) {
+        (template, lanes): (Arc<CircuitTemplate>, usize),
+    ) -> (GroupSlot, &mut [u8]) {
         let (start, round) = match begin {
-            Begin::Coming => (&mut self.coming, self.rounds),
-            Begin::Following => (&mut self.following, self.rounds + 1),
+            StartRound::Coming => (&mut self.coming, self.rounds),
+            StartRound::Following => (&mut self.following, self.rounds + 1),
         };
         let (group, first) = join_group(&mut start.groups, (template, lanes));
-        let place = Place { group: (round, group), first, lanes };
+        let place = GroupSlot { group: (round, group), first, lanes };
         let operands_at = start.operands.len();
         start.operands.resize(operands_at + operand_bytes(circuit), 0);
-        start.instructions.push(Starting { circuit: *circuit, place, operands_at });
+        start.instructions.push(StartingInstruction { circuit: *circuit, place, operands_at });
         (place, &mut start.operands[operands_at..])
     }
 
@@ -393,18 +393,23 @@ impl Circuits {
     }
 
     /// Begins what was issued before the coming round.
-    pub(super) fn start(&mut self, z: &mut Products, keys: &mut Keys, adds_constants: [bool; 2]) {
+    pub(super) fn start(
+        &mut self,
+        z: &mut MaskedProducts,
+        keys: &mut Keys,
+        adds_constants: [bool; 2],
+    ) {
         self.spare.extend(self.finished.drain(..).map(|done| done.rows));
-        let Start { groups, instructions, operands } = std::mem::take(&mut self.coming);
+        let RoundStarts { groups, instructions, operands } = std::mem::take(&mut self.coming);
         let first = self.running.len();
         for (k, group) in groups.into_iter().enumerate() {
             let mut rows = self.spare.pop().unwrap_or_else(|| blank(0));
             rows.clear();
             rows.resize(2 * group.row_words(), 0);
-            self.running.push(Running { id: (self.rounds, k), group, rows, sent_at: 0 });
+            self.running.push(RunningGroup { id: (self.rounds, k), group, rows, sent_at: 0 });
         }
         self.spare.clear();
-        for Starting { circuit, place, operands_at } in instructions {
+        for StartingInstruction { circuit, place, operands_at } in instructions {
             let operands = &operands[operands_at..][..operand_bytes(&circuit)];
             let running = &mut self.running[first + place.group.1];
             running.load(&circuit, (place.first, place.lanes), operands);
@@ -420,11 +425,11 @@ impl Circuits {
     /// Takes what the ANDs of the round gave, and goes on to what the next one sends.
     pub(super) fn advance(
         &mut self,
-        messages: &mut Messages,
+        messages: &mut RoundMessages,
         keys: &mut Keys,
         adds_constants: [bool; 2],
     ) {
-        let Messages { coming: own, received, following: z, .. } = messages;
+        let RoundMessages { coming: own, received, following: z, .. } = messages;
         let mut still = Vec::with_capacity(self.running.len());
         for mut running in self.running.drain(..) {
             let group = &mut running.group;
@@ -444,7 +449,7 @@ impl Circuits {
     }
 
     /// Writes the results of an instruction that the last round finished.
-    pub(super) fn write(&self, place: Place, circuit: &Instruction, results: &mut [&mut [u8]]) {
+    pub(super) fn write(&self, place: GroupSlot, circuit: &Instruction, results: &mut [&mut [u8]]) {
         let done = self.finished.iter().find(|done| done.id == place.group);
         let done = done.expect("the planner finishes what is done before the next round");
         done.store(circuit, (place.first, place.lanes), results);
@@ -465,15 +470,15 @@ pub(super) fn operand_bytes(circuit: &Instruction) -> usize {
 /// Computes an instruction whose circuit has no ANDs, at once.
 pub(super) fn run_whole(
     circuit: &Instruction,
-    (template, lanes): (Arc<Template>, usize),
+    (template, lanes): (Arc<CircuitTemplate>, usize),
     operands: &[u8],
     results: &mut [&mut [u8]],
     adds_constants: [bool; 2],
 ) {
     assert_eq!(template.depth(), 0, "an instruction with rounds is issued and finished");
-    let group = Group { template, lanes, level: 0 };
+    let group = CircuitGroup { template, lanes, level: 0 };
     let rows = blank(2 * group.row_words());
-    let mut running = Running { id: (0, 0), group, rows, sent_at: 0 };
+    let mut running = RunningGroup { id: (0, 0), group, rows, sent_at: 0 };
     running.load(circuit, (0, lanes), operands);
     running.run(None, &mut [], adds_constants);
     running.store(circuit, (0, lanes), results);

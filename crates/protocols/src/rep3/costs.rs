@@ -6,13 +6,13 @@ use phineus_bytecode::layout::{ring_bytes, share_bytes};
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Phase};
 
 use super::PARTIES;
-use super::circuits::{Begin, Group, join_group, operand_bytes};
+use super::circuits::{CircuitGroup, StartRound, join_group, operand_bytes};
 use super::client::{RECEIVER, TwoComponentsEach, seed_bytes};
 use super::keys::neighbours;
 use super::messages::place_of;
 use super::rounds::{FLIGHT_BYTES, Method, Rep3Rounds, addition, masked_bit_bytes, method};
 use crate::mixed::totals as shared;
-use crate::shares::client::{Outsourcing, brings};
+use crate::shares::client::{ClientSharing, brings};
 use crate::shares::values::sent_share_bytes;
 
 /// The names of the totals that other protocols on shares do not have; the rest is in
@@ -53,7 +53,7 @@ const PS_PER_BYTE: u64 = 1_000;
 
 /// What is counted of one block, or of several.
 #[derive(Clone, Default)]
-struct Counted {
+struct CountedAmounts {
     /// Rounds, ANDs, nanoseconds, results of products and of conversions, by the name of their total.
     sums: BTreeMap<String, u64>,
     /// Bytes of ANDs and products that each party sends to the one before.
@@ -65,8 +65,8 @@ struct Counted {
     peak_held_bytes: u64,
 }
 
-impl Counted {
-    fn add(&mut self, other: &Counted, times: u64) {
+impl CountedAmounts {
+    fn add(&mut self, other: &CountedAmounts, times: u64) {
         for (name, count) in &other.sums {
             self.sum(name.clone(), count * times);
         }
@@ -96,8 +96,8 @@ fn at(sums: &[u64], party: usize) -> u64 {
 
 /// What begins with the same round, and its operands.
 #[derive(Default)]
-struct Start {
-    groups: Vec<Group>,
+struct RoundStartCosts {
+    groups: Vec<CircuitGroup>,
     operand_bytes: usize,
 }
 
@@ -105,9 +105,9 @@ struct Start {
 #[derive(Default)]
 pub struct Rep3Costs {
     model: Rep3Rounds,
-    coming: Start,
-    following: Start,
-    running: Vec<Group>,
+    coming: RoundStartCosts,
+    following: RoundStartCosts,
+    running: Vec<CircuitGroup>,
     /// Bytes of rows of the groups that were done in the last round.
     finished_bytes: usize,
     /// Bytes of products that the coming round sends, and the one after it, and of the longest round.
@@ -118,7 +118,7 @@ pub struct Rep3Costs {
     longest_shares: u64,
     /// What instructions in flight hold besides.
     flights_bytes: u64,
-    counted: Counted,
+    counted: CountedAmounts,
     /// Of the circuits of blocks, and the largest one.
     circuit_bytes: [u64; 2],
 }
@@ -131,7 +131,7 @@ impl Rep3Costs {
         self.hold(new.operand_bytes as u64);
         self.finished_bytes = 0;
         let begun = self.running.iter().filter(|group| group.is_first());
-        let begun: Vec<usize> = begun.map(Group::sent_bytes).collect();
+        let begun: Vec<usize> = begun.map(CircuitGroup::sent_bytes).collect();
         begun.into_iter().for_each(|bytes| self.send(0, bytes, 8));
         self.counted.product_bytes += self.products[0] as u64;
         self.counted.sum(shared::ROUNDS.to_owned(), 1);
@@ -154,12 +154,12 @@ impl Rep3Costs {
         self.longest = self.longest.max(self.products[round]);
     }
 
-    fn circuit(&mut self, circuit: &Instruction, begin: Begin) {
+    fn circuit(&mut self, circuit: &Instruction, begin: StartRound) {
         let (template, lanes) = self.model.template(circuit);
         self.counted.sum(shared::AND_GATES.to_owned(), (template.and_count() * lanes) as u64);
         let start = match begin {
-            Begin::Coming => &mut self.coming,
-            Begin::Following => &mut self.following,
+            StartRound::Coming => &mut self.coming,
+            StartRound::Following => &mut self.following,
         };
         join_group(&mut start.groups, (template, lanes));
         start.operand_bytes += operand_bytes(circuit);
@@ -184,11 +184,11 @@ impl Rep3Costs {
         let size = ring_bytes(width);
         let element_bytes = size * instruction.lanes as usize;
         let name = match method(instruction) {
-            Method::Circuit => return self.circuit(instruction, Begin::Coming),
+            Method::Circuit => return self.circuit(instruction, StartRound::Coming),
             Method::ArithmeticToBoolean => {
                 let addition = addition(instruction);
                 self.share(0, sent_share_bytes(addition.shape()));
-                self.circuit(&addition, Begin::Following);
+                self.circuit(&addition, StartRound::Following);
                 totals::to_boolean(width)
             }
             Method::Product => {
@@ -246,7 +246,7 @@ impl Rep3Costs {
 
     /// Takes note of what is held now, and of so many bytes besides.
     fn hold(&mut self, besides: u64) {
-        let rows: usize = self.running.iter().map(Group::row_bytes).sum();
+        let rows: usize = self.running.iter().map(CircuitGroup::row_bytes).sum();
         let operands = self.coming.operand_bytes + self.following.operand_bytes;
         // Sent and received, of this round and the next, in buffers that grow by a quarter.
         let products = 5 * self.longest;

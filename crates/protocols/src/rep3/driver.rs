@@ -9,13 +9,13 @@ use phineus_engine::{Driver, Inputs, Outputs, packed};
 use zeroize::Zeroizing;
 
 use super::PARTIES;
-use super::circuits::{Begin, Circuits, Place, run_whole};
+use super::circuits::{Circuits, GroupSlot, StartRound, run_whole};
 use super::client::TwoComponentsEach;
 use super::keys::Keys;
-use super::messages::Messages;
-use super::ring::{self, Sent};
+use super::messages::RoundMessages;
+use super::ring::{self, ProductMessage};
 use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
-use super::sharing::{Join, SharedValue};
+use super::sharing::{BitsToRing, SharedValue};
 use crate::ProtocolError;
 use crate::shares::client::Clients;
 use crate::shares::ring::store;
@@ -24,9 +24,9 @@ use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share};
 
 /// An instruction between its issue and its finish.
 pub(super) enum Flight {
-    Circuit(Place),
+    Circuit(GroupSlot),
     /// Elements that are sent in its last round.
-    Product(Sent),
+    Product(ProductMessage),
     Input(SharedValue),
 }
 
@@ -48,9 +48,9 @@ pub struct Rep3Driver<C> {
     pub(super) keys: Keys,
     pub(super) model: Rep3Rounds,
     pub(super) circuits: Circuits,
-    pub(super) messages: Messages,
+    pub(super) messages: RoundMessages,
     /// Bits that become ring elements when the round is over.
-    pub(super) joins: Vec<Join>,
+    pub(super) joins: Vec<BitsToRing>,
     /// Operands of circuits that the round brings: where they go, and the value.
     pub(super) awaited: Vec<(usize, SharedValue, Shape)>,
     /// What is done after the coming round, the one after it, and so on.
@@ -87,7 +87,7 @@ impl<C: Channel> Rep3Driver<C> {
             inputs,
             model: Rep3Rounds::default(),
             circuits: Circuits::default(),
-            messages: Messages::default(),
+            messages: RoundMessages::default(),
             joins: Vec::new(),
             awaited: Vec::new(),
             flights: VecDeque::new(),
@@ -180,7 +180,8 @@ impl<C: Channel> Rep3Driver<C> {
         let flight = match method(instruction) {
             Method::Circuit => {
                 let circuit = self.model.template(instruction);
-                let (place, mut room) = self.circuits.push(Begin::Coming, instruction, circuit);
+                let (place, mut room) =
+                    self.circuits.push(StartRound::Coming, instruction, circuit);
                 for operand in operands {
                     let (target, rest) = room.split_at_mut(operand.len());
                     target.copy_from_slice(operand);
@@ -190,7 +191,8 @@ impl<C: Channel> Rep3Driver<C> {
             }
             Method::Product => {
                 let (width, count) = (instruction.element.width(), instruction.lanes as usize);
-                let sent = Sent::push(&mut self.messages.coming, &mut self.keys, width, count);
+                let sent =
+                    ProductMessage::push(&mut self.messages.coming, &mut self.keys, width, count);
                 let factors = [operands[0], operands[1]];
                 sent.multiply(instruction, &mut self.messages.coming, factors);
                 Flight::Product(sent)

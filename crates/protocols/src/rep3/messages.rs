@@ -1,4 +1,4 @@
-//! [`Messages`]: what a party tells its neighbours in one round.
+//! [`RoundMessages`]: what a party tells its neighbours in one round.
 //!
 //! To the party before go the own results of ANDs and products, and shares of outputs; to the party
 //! behind go shares of inputs and of values that are converted. Both ends know all lengths from the
@@ -16,18 +16,18 @@ use crate::ProtocolError;
 use crate::shares::values::{Words, blank};
 
 /// Masked results of ANDs and products, each at a multiple of its size.
-pub(super) struct Products {
+pub(super) struct MaskedProducts {
     words: Words,
     bytes: usize,
 }
 
-impl Default for Products {
-    fn default() -> Products {
-        Products { words: blank(0), bytes: 0 }
+impl Default for MaskedProducts {
+    fn default() -> MaskedProducts {
+        MaskedProducts { words: blank(0), bytes: 0 }
     }
 }
 
-impl Products {
+impl MaskedProducts {
     /// Makes room for so many bytes of elements of `size` bytes; returns where they are.
     pub(super) fn push(&mut self, bytes: usize, size: usize) -> usize {
         let at = place_of(self.bytes, size);
@@ -59,7 +59,7 @@ impl Products {
         &mut self.words[at / 8..][..bytes / 8]
     }
 
-    /// As [`Products::words_mut`], to be read.
+    /// As [`MaskedProducts::words_mut`], to be read.
     pub(super) fn words(&self, at: usize, bytes: usize) -> &[u64] {
         &self.words[at / 8..][..bytes / 8]
     }
@@ -72,13 +72,13 @@ pub(super) fn place_of(bytes: usize, size: usize) -> usize {
 
 /// Shares that go one way.
 #[derive(Default)]
-pub(super) struct Shares {
+pub(super) struct ShareMessages {
     sent: Zeroizing<Vec<u8>>,
     expected_bytes: usize,
     received: Zeroizing<Vec<u8>>,
 }
 
-impl Shares {
+impl ShareMessages {
     /// Sends a share at the end of the round.
     pub(super) fn push(&mut self, share: &[u8]) {
         self.sent.extend_from_slice(share);
@@ -103,20 +103,20 @@ impl Shares {
 
 /// What waits for the end of the round, and what the last round brought.
 #[derive(Default)]
-pub(super) struct Messages {
+pub(super) struct RoundMessages {
     /// What the coming round sends to the party before, and the round after it.
-    pub(super) coming: Products,
-    pub(super) following: Products,
+    pub(super) coming: MaskedProducts,
+    pub(super) following: MaskedProducts,
     /// Of the last round, the own ones and those of the party behind.
-    pub(super) sent: Products,
-    pub(super) received: Products,
+    pub(super) sent: MaskedProducts,
+    pub(super) received: MaskedProducts,
     /// Of outputs: to the party before, and from the one behind.
-    pub(super) outputs: Shares,
+    pub(super) outputs: ShareMessages,
     /// Of inputs and conversions: to the party behind, and from the one before.
-    pub(super) inputs: Shares,
+    pub(super) inputs: ShareMessages,
 }
 
-impl Messages {
+impl RoundMessages {
     /// Ends the round.
     pub(super) fn exchange<C: Channel>(
         &mut self,
@@ -132,13 +132,13 @@ impl Messages {
         let mut lengths = vec![(0, 0); parties.count()];
         lengths[previous] = (products + self.outputs.sent.len(), self.inputs.expected_bytes);
         lengths[next] = (self.inputs.sent.len(), products + self.outputs.expected_bytes);
-        let fill = |messages: &Messages, peer: usize, at: usize, buffer: &mut [u8]| {
+        let fill = |messages: &RoundMessages, peer: usize, at: usize, buffer: &mut [u8]| {
             let both = [messages.coming.bytes(0, products), &messages.outputs.sent[..]];
             let parts = if peer == previous { both } else { [&messages.inputs.sent[..], &[]] };
             copy_out(parts, at, buffer);
         };
-        let take = |messages: &mut Messages, peer: usize, at: usize, bytes: &[u8]| {
-            let Messages { received, outputs, inputs, .. } = messages;
+        let take = |messages: &mut RoundMessages, peer: usize, at: usize, bytes: &[u8]| {
+            let RoundMessages { received, outputs, inputs, .. } = messages;
             let parts = match peer == previous {
                 true => [&mut inputs.received[..], &mut []],
                 false => [received.bytes_mut(0, products), &mut outputs.received[..]],

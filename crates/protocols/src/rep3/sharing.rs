@@ -21,11 +21,11 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::PARTIES;
-use super::circuits::{Begin, Place};
+use super::circuits::{GroupSlot, StartRound};
 use super::driver::{PendingOutput, Rep3Driver};
 use super::keys::neighbours;
-use super::messages::Shares;
-use super::ring::{self, Sent};
+use super::messages::ShareMessages;
+use super::ring::{self, ProductMessage};
 use super::rounds::{addition, masked_bit_bytes};
 use crate::ProtocolError;
 use crate::shares::client::{draw, input_values, pack, subtract, unpack};
@@ -43,7 +43,7 @@ pub(super) struct SharedValue {
 
 impl SharedValue {
     /// Writes the value, when the round has brought all of it.
-    pub(super) fn write(&self, shape: Shape, shares: &Shares, value: &mut [u8]) {
+    pub(super) fn write(&self, shape: Shape, shares: &ShareMessages, value: &mut [u8]) {
         value.copy_from_slice(&self.bytes);
         if let Some(at) = self.received_at {
             let sent = shares.get(at, sent_share_bytes(shape));
@@ -53,12 +53,12 @@ impl SharedValue {
 }
 
 /// Bits that become ring elements at party 1, when it knows the first party's masked bits.
-pub(super) struct Join {
+pub(super) struct BitsToRing {
     at: usize,
     width: u16,
     /// The bits that this party knows, as integers.
     known: Words,
-    sent: Sent,
+    sent: ProductMessage,
 }
 
 impl<C: Channel> Rep3Driver<C> {
@@ -163,7 +163,7 @@ impl<C: Channel> Rep3Driver<C> {
     }
 
     /// Issues a conversion of ring elements to bits.
-    pub(super) fn split(&mut self, instruction: &Instruction, value: &[u8]) -> Place {
+    pub(super) fn split(&mut self, instruction: &Instruction, value: &[u8]) -> GroupSlot {
         let addition = addition(instruction);
         let (shape, width) = (addition.shape(), instruction.element.width());
         let (me, size) = (self.me(), share_bytes(shape));
@@ -181,7 +181,7 @@ impl<C: Channel> Rep3Driver<C> {
         });
         let shared = self.share(0, shape, sum);
         let circuit = self.model.template(&addition);
-        let (place, room) = self.circuits.push(Begin::Following, &addition, circuit);
+        let (place, room) = self.circuits.push(StartRound::Following, &addition, circuit);
         room[..2 * size].copy_from_slice(&shared.bytes);
         match me {
             1 => room[3 * size..].copy_from_slice(&rows(&ring::to_words(second, width))),
@@ -195,11 +195,11 @@ impl<C: Channel> Rep3Driver<C> {
     }
 
     /// Issues a conversion of bits to ring elements.
-    pub(super) fn join(&mut self, instruction: &Instruction, value: &[u8]) -> Sent {
+    pub(super) fn join(&mut self, instruction: &Instruction, value: &[u8]) -> ProductMessage {
         let (width, count) = (instruction.element.width(), instruction.lanes as usize);
         let (first, second) = value.split_at(value.len() / 2);
         let bytes = masked_bit_bytes(width, instruction.lanes);
-        let sent = Sent::push(&mut self.messages.following, &mut self.keys, width, count);
+        let sent = ProductMessage::push(&mut self.messages.following, &mut self.keys, width, count);
         let mut integers = blank(count);
         let mut masked = blank(bytes.div_ceil(8));
         match self.me() {
@@ -208,21 +208,21 @@ impl<C: Channel> Rep3Driver<C> {
                 packed::xor_assign(&mut known, second);
                 to_integers(&known, &mut integers);
                 self.keys.with_previous().fill_bytes(&mut masked.as_mut_bytes()[..bytes]);
-                for_each_bit(width, &mut masked, &integers, &mut [], Bits::Add);
+                for_each_bit(width, &mut masked, &integers, &mut [], BitTask::Add);
                 self.messages.inputs.push(&masked.as_bytes()[..bytes]);
             }
             1 => {
                 to_integers(second, &mut integers);
                 sent.add(&mut self.messages.following, &integers);
                 let at = self.messages.inputs.expect(bytes);
-                self.joins.push(Join { at, width, known: integers, sent });
+                self.joins.push(BitsToRing { at, width, known: integers, sent });
                 return sent;
             }
             _ => {
                 let mut known = blank(count);
                 to_integers(first, &mut known);
                 self.keys.with_next().fill_bytes(&mut masked.as_mut_bytes()[..bytes]);
-                for_each_bit(width, &mut masked, &known, &mut integers, Bits::Sum);
+                for_each_bit(width, &mut masked, &known, &mut integers, BitTask::Sum);
                 integers.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2));
             }
         }
@@ -236,12 +236,12 @@ impl<C: Channel> Rep3Driver<C> {
             let value = &mut self.circuits.coming_operands(at)[..2 * share_bytes(shape)];
             shared.write(shape, &self.messages.inputs, value);
         }
-        for Join { at, width, known, sent } in self.joins.drain(..) {
+        for BitsToRing { at, width, known, sent } in self.joins.drain(..) {
             let bytes = masked_bit_bytes(width, known.len() as u32);
             let mut masked = blank(bytes.div_ceil(8));
             masked.as_mut_bytes()[..bytes].copy_from_slice(self.messages.inputs.get(at, bytes));
             let mut sums = blank(known.len());
-            for_each_bit(width, &mut masked, &known, &mut sums, Bits::Sum);
+            for_each_bit(width, &mut masked, &known, &mut sums, BitTask::Sum);
             sums.iter_mut().for_each(|sum| *sum = sum.wrapping_mul(2).wrapping_neg());
             sent.add(&mut self.messages.following, &sums);
         }
@@ -250,7 +250,7 @@ impl<C: Channel> Rep3Driver<C> {
 
 /// What is done with the bits of integers and the masks for them.
 #[derive(Clone, Copy)]
-enum Bits {
+enum BitTask {
     /// Each mask gets its bit added.
     Add,
     /// The masks of bits that are 1 are summed, each times the bit's weight.
@@ -259,7 +259,7 @@ enum Bits {
 
 /// Goes through the masks for the bits of `integers` but the last one: for bit `i` a ring element of the
 /// `width - 1 - i` bits above it for each integer.
-fn for_each_bit(width: u16, masks: &mut [u64], integers: &[u64], sums: &mut [u64], what: Bits) {
+fn for_each_bit(width: u16, masks: &mut [u64], integers: &[u64], sums: &mut [u64], what: BitTask) {
     let mut masks = masks.as_mut_bytes();
     for bit in 0..width - 1 {
         let bytes = ring_bytes(width - 1 - bit);
@@ -273,16 +273,16 @@ fn for_bit<E: Element>(
     masks: &mut [u8],
     integers: &[u64],
     sums: &mut [u64],
-    (bit, what): (u16, Bits),
+    (bit, what): (u16, BitTask),
 ) {
     let masks = E::elements_mut(masks);
     match what {
-        Bits::Add => {
+        BitTask::Add => {
             for (mask, integer) in masks.iter_mut().zip(integers) {
                 *mask = mask.add(E::of(integer >> bit & 1));
             }
         }
-        Bits::Sum => {
+        BitTask::Sum => {
             for ((sum, mask), integer) in sums.iter_mut().zip(masks).zip(integers) {
                 let chosen = (integer >> bit & 1).wrapping_neg() & (*mask).into() << bit;
                 *sum = sum.wrapping_add(chosen);

@@ -14,7 +14,7 @@ use phineus_correlated::mascot::{Binding, Demand, Generator, Kind, Live, Sequent
 use phineus_crypto::Prg;
 use phineus_crypto::field::{Field, FieldName};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::spdz::costs::{Needs, stated_demand};
+use phineus_protocols::spdz::costs::{PlanDemand, stated_demand};
 
 use super::files::{NewFile, StoredFigures, file_of};
 use super::shares::dealer_seed;
@@ -123,7 +123,7 @@ impl<F: Field> SpdzRandomness<F> {
                 let blocks = blocks.clone();
                 let begin = move |block: usize| {
                     let part = &blocks.parts[block];
-                    let needs = Needs::new(part.file.program_reader()?, count, field);
+                    let needs = PlanDemand::new(part.file.program_reader()?, count, field);
                     Ok((stated_demand(part.plan()), needs))
                 };
                 let (schedule, entered) = BlockSchedule::new(begin);
@@ -236,7 +236,7 @@ fn needs(
     parties: usize,
     field: FieldName,
 ) -> Result<impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + use<>, Failure> {
-    Ok(Needs::new(planned.file.reader()?, parties, field))
+    Ok(PlanDemand::new(planned.file.reader()?, parties, field))
 }
 
 /// Whether a plan states what its instructions need.

@@ -13,7 +13,7 @@ use phineus_correlated::semi_honest::{
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{OtKind, SessionId};
 use phineus_protocols::bmr::TableKey;
-use phineus_protocols::mixed::{self, Needs};
+use phineus_protocols::mixed::{self, PlanDemand};
 
 use super::files::{StoredFigures, file_of};
 use super::{Entered, MADE_BYTES, MeteredRandomness, RunSource, Source, Stream, names, no_thread};
@@ -147,7 +147,7 @@ impl SharedRandomness {
                 let blocks = blocks.clone();
                 let begin = move |block: usize| {
                     let part = &blocks.parts[block];
-                    let needs = Needs::new(part.file.program_reader()?, count);
+                    let needs = PlanDemand::new(part.file.program_reader()?, count);
                     let needs = needs.map(|need| Ok(need?));
                     Ok((mixed::demand(&part.description), needs))
                 };
@@ -238,7 +238,7 @@ fn needs(
     planned: &PlannedFile,
     parties: usize,
 ) -> Result<impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + use<>, Failure> {
-    let needs = Needs::new(planned.file.reader()?, parties);
+    let needs = PlanDemand::new(planned.file.reader()?, parties);
     Ok(needs.map(|need| Ok(need?)))
 }
 

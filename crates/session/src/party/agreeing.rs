@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Kind, PlanDescription, Table};
+use phineus_bytecode::{Description, FileKind, PlanDescription, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_ot::SessionId;
@@ -478,9 +478,9 @@ fn plan_for_process(
         parties: traced.computing,
         // What is made for a later run with clients is made within what that run may take.
         clients: prepared.cast.clients(),
-        ..situation(prepared, tables_bytes, traced.kind == Kind::Planned, run)?
+        ..situation(prepared, tables_bytes, traced.kind == FileKind::Planned, run)?
     };
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         check_protocol(&traced.description, protocol, run.together.ot)?;
         let planned = PlannedFile::open(traced, &situation)?;
         distance::check_planned(&planned, run.together.variants.narrow_masks)?;

@@ -1,6 +1,6 @@
 //! Agreement on the slice: the limit on what a round opens (`slices.rs`).
 
-use phineus_bytecode::Kind;
+use phineus_bytecode::FileKind;
 
 use super::agreeing::least_limit;
 use crate::accelerator::matrix_entries;
@@ -45,7 +45,7 @@ pub fn agreed(
     let limit_bytes = least_limit(wishes);
     let opened_bytes = matrix_entries(traced)?.saturating_mul(field.bytes() as u64);
     let matters = slices::matters(limit_bytes, opened_bytes);
-    if traced.kind == Kind::Planned || !all_measure || !matters {
+    if traced.kind == FileKind::Planned || !all_measure || !matters {
         return Ok(None);
     }
     let round_trip = agreement::longest_round_trip(wishes);

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use phineus_bytecode::Description;
 use phineus_channels::{FramedChannel, Mesh, Parties};
 use phineus_crypto::Prg;
-use phineus_engine::{Inputs, Memory, Outputs};
+use phineus_engine::{Inputs, Outputs, RunMemory};
 
 use super::Protocol;
 use crate::agreement::{Stated, exchange_windows, give_up_all};
@@ -22,7 +22,7 @@ use crate::traced::results;
 pub struct Begun {
     pub inputs: Inputs,
     pub prg: Prg,
-    pub memory: Memory,
+    pub memory: RunMemory,
     pub watch: Watch,
     /// When all were ready.
     pub start: Instant,
@@ -77,7 +77,12 @@ impl Begun {
 
 impl Ran {
     /// Says goodbye to all, and adds what storage and waiting took.
-    pub fn executed(self, description: &Description, watch: &Watch, memory: &Memory) -> Executed {
+    pub fn executed(
+        self,
+        description: &Description,
+        watch: &Watch,
+        memory: &RunMemory,
+    ) -> Executed {
         let (traffic, wire_traffic) = traffic_of(self.channels.iter());
         let exchanges = self.channels.iter().map(FramedChannel::exchanges).max().unwrap_or(0);
         let (storage, storage_name) = storage_figures(memory);

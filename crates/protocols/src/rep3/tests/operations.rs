@@ -8,7 +8,7 @@ use super::*;
 
 /// A program in the making, whose values are named in order.
 #[derive(Default)]
-struct Builder {
+struct ProgramBuilder {
     instructions: Vec<Instruction>,
     inputs: Vec<InputPort>,
     outputs: Vec<OutputPort>,
@@ -20,7 +20,7 @@ fn column(width: u16) -> Vec<Column> {
     vec![Column { name: "x".to_owned(), element, encoding: Encoding::Number }]
 }
 
-impl Builder {
+impl ProgramBuilder {
     fn push(&mut self, mut instruction: Instruction) -> u64 {
         instruction.results[0] = self.values;
         self.values += 1;
@@ -99,7 +99,7 @@ const B: Sharing = Sharing::Boolean;
 fn conversions_of_all_widths() {
     let seed = Seeds::fresh().draw();
     for (k, lanes) in [1, 63, 64, 65].into_iter().enumerate() {
-        let mut builder = Builder::default();
+        let mut builder = ProgramBuilder::default();
         for width in 1..=64 {
             if u32::from(width) * lanes > 4096 {
                 continue;
@@ -133,7 +133,7 @@ fn lanes_of_groups() {
         &[1, 511, 1],
         &[8, 129, 7, 500, 64, 3, 512, 65, 1],
     ] {
-        let mut builder = Builder::default();
+        let mut builder = ProgramBuilder::default();
         let learned = builder.input(0, byte, 1);
         builder.output(learned, byte, 1, &[0, 1, 2]);
         for &lanes in counts.iter().filter(|&&lanes| lanes > 0) {
@@ -152,7 +152,7 @@ fn lanes_of_groups() {
 #[test]
 fn products_of_all_widths() {
     let seed = Seeds::fresh().draw();
-    let mut builder = Builder::default();
+    let mut builder = ProgramBuilder::default();
     for width in 1..=64 {
         let a = ElementType::unsigned(width).shared(A);
         let (rows, columns, vectors) = (1 + u32::from(width) % 5, 3, 4);
@@ -173,7 +173,7 @@ fn products_of_all_widths() {
 /// More values than there are frames for, which go to storage and come back.
 #[test]
 fn values_that_swap() {
-    let mut builder = Builder::default();
+    let mut builder = ProgramBuilder::default();
     let [a, b] = [A, B].map(|sharing| ElementType::unsigned(32).shared(sharing));
     let values: Vec<(u64, u64)> = (0..900)
         .map(|k| (builder.input(k % 3, a, 128), builder.input((k + 1) % 3, b, 128)))
@@ -192,7 +192,7 @@ fn values_that_swap() {
 #[test]
 fn costs_by_hand() {
     let [a, b] = [A, B].map(|sharing| ElementType::unsigned(32).shared(sharing));
-    let mut builder = Builder::default();
+    let mut builder = ProgramBuilder::default();
     let (x, y) = (builder.input(0, a, 64), builder.input(1, b, 64));
     let product = builder.apply(Op::Mul, a, 64, [x, x, 0]);
     let conjunction = builder.apply(Op::And, b, 64, [y, y, 0]);

@@ -10,12 +10,12 @@ use phineus_channels::{ChannelError, Parties};
 use super::*;
 
 /// A channel that keeps what it received.
-struct Recording {
+struct RecordingChannel {
     channel: MemoryChannel,
     received: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Channel for Recording {
+impl Channel for RecordingChannel {
     fn send_with<R>(
         &mut self,
         len: usize,
@@ -108,7 +108,7 @@ fn view(program: &[u8], tables: &[Table], me: usize, seeds: [u128; PARTIES]) -> 
             let channels = parties.into_channels().into_iter().zip(&logs).map(|(channel, log)| {
                 // Only the watched party's logs are kept.
                 let received = if party == me { log.clone() } else { Arc::default() };
-                channel.map(|channel| Recording { channel, received })
+                channel.map(|channel| RecordingChannel { channel, received })
             });
             let parties = Parties::new(party, channels.collect());
             let description = &description;
