@@ -14,11 +14,11 @@ use phineus_engine::{
 
 use crate::cancel::Cancel;
 use crate::correlated::Source;
+use crate::disclosed::Disclosed;
 use crate::failure::{Failure, codes};
 use crate::planned::PlannedFile;
-use crate::progress::{Progress, Watch};
+use crate::progress::{ComputationWatch, Progress};
 use crate::statistics::Phases;
-use crate::told::Told;
 
 /// Transfers in flight at the device.
 pub const STORAGE_DEPTH: u32 = 32;
@@ -43,7 +43,7 @@ pub struct Job<'a> {
 }
 
 /// Results and measurements of a run.
-pub struct Executed {
+pub struct RunResult {
     /// By output port; for the clear protocol, those of all parties.
     pub outputs: Vec<Option<Table>>,
     pub and_gates: Option<u64>,
@@ -68,7 +68,7 @@ pub struct Executed {
 }
 
 /// A driver whose outputs are counted, so that a failure can say what was revealed before it.
-pub struct Recorded<'a, D> {
+pub struct CountingDriver<'a, D> {
     pub driver: D,
     description: &'a Description,
     cancel: Cancel,
@@ -78,11 +78,11 @@ pub struct Recorded<'a, D> {
     brought_bits: Vec<u64>,
 }
 
-impl<'a, D> Recorded<'a, D> {
-    pub fn new(driver: D, description: &'a Description, cancel: &Cancel) -> Recorded<'a, D> {
+impl<'a, D> CountingDriver<'a, D> {
+    pub fn new(driver: D, description: &'a Description, cancel: &Cancel) -> CountingDriver<'a, D> {
         let revealed = vec![0; description.outputs.len()];
         let brought_bits = vec![0; description.parties.len()];
-        Recorded { driver, description, cancel: cancel.clone(), revealed, brought_bits }
+        CountingDriver { driver, description, cancel: cancel.clone(), revealed, brought_bits }
     }
 
     /// Bits that `party` has brought.
@@ -119,7 +119,7 @@ impl<'a, D> Recorded<'a, D> {
     }
 }
 
-impl<D: Driver> Driver for Recorded<'_, D> {
+impl<D: Driver> Driver for CountingDriver<'_, D> {
     type Wire = D::Wire;
     type Error = D::Error;
 
@@ -201,9 +201,9 @@ impl Job<'_> {
     /// Runs the plan; `entered` is told which blocks run, if there are several.
     pub fn drive<D: Driver>(
         &self,
-        recorded: &mut Recorded<'_, D>,
+        recorded: &mut CountingDriver<'_, D>,
         memory: &mut RunMemory,
-        watch: &Watch,
+        watch: &ComputationWatch,
         entered: Option<Sender<usize>>,
     ) -> Result<(), Failure>
     where
@@ -250,7 +250,7 @@ pub fn storage_figures(memory: &RunMemory) -> (StorageStatistics, &'static str) 
 
 /// A failure before the first output, or the reason for which the session was ended.
 pub fn unrevealed(failure: Failure, cancel: &Cancel) -> Failure {
-    cancel.or_reason(failure).revealed(Told::Wish.sentence())
+    cancel.or_reason(failure).revealed(Disclosed::Wish.sentence())
 }
 
 /// Everything of our own that can fail before the protocol begins.

@@ -23,7 +23,7 @@ use phineus_tables::{Error as TableError, RefusalKind};
 use codes::Code;
 
 pub use fault::{Fault, Place};
-pub use remedy::{Part, Remedy, RunField};
+pub use remedy::{Remedy, RemedyPart, RunField};
 
 /// How a command ends, by exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
