@@ -15,9 +15,9 @@ use phineus_crypto::field::MatrixProduct;
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
-use crate::device::{BUFFER_BYTES, Call, Device, Error, LANES};
-use crate::element::Element;
-use crate::lane::Lane;
+use crate::device::{BUFFER_BYTES, CudaDevice, Error, KernelCall, LANES};
+use crate::element::DeviceElement;
+use crate::stream::Stream;
 
 /// Parts of a buffer begin at multiples of this: no element is larger.
 const ALIGN_BYTES: usize = 16;
@@ -27,14 +27,14 @@ const PART_COLUMNS_MIN: usize = 32;
 
 /// Some columns of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Piece {
+struct ColumnRange {
     product: usize,
     columns: Range<usize>,
 }
 
 /// Parameters that all pieces of a load share: results, columns, tuples, vectors of each term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Form<const TERMS: usize> {
+struct LoadShape<const TERMS: usize> {
     out_len: usize,
     columns: usize,
     count: usize,
@@ -42,11 +42,14 @@ struct Form<const TERMS: usize> {
     widths: [usize; TERMS],
 }
 
-impl<const TERMS: usize> Form<TERMS> {
-    fn of<E: Element>(product: &MatrixProduct<'_, E, TERMS>, columns: usize) -> Form<TERMS> {
+impl<const TERMS: usize> LoadShape<TERMS> {
+    fn of<E: DeviceElement>(
+        product: &MatrixProduct<'_, E, TERMS>,
+        columns: usize,
+    ) -> LoadShape<TERMS> {
         let widths = product.terms.each_ref().map(|term| term.all());
         let count = product.terms.first().map_or(1, |term| term.count);
-        Form { out_len: product.out.len(), columns, count, widths }
+        LoadShape { out_len: product.out.len(), columns, count, widths }
     }
 
     /// Elements of one column of all terms.
@@ -55,7 +58,7 @@ impl<const TERMS: usize> Form<TERMS> {
     }
 
     /// Pieces that one load takes.
-    fn capacity<E: Element>(&self) -> usize {
+    fn capacity<E: DeviceElement>(&self) -> usize {
         let room = (BUFFER_BYTES - 2 * TERMS * ALIGN_BYTES) / size_of::<E>();
         let results = BUFFER_BYTES / size_of::<E>();
         let input = self.column().saturating_mul(self.columns);
@@ -63,14 +66,14 @@ impl<const TERMS: usize> Form<TERMS> {
     }
 
     /// Columns of which one load takes a piece.
-    fn columns_max<E: Element>(&self) -> usize {
+    fn columns_max<E: DeviceElement>(&self) -> usize {
         let room = (BUFFER_BYTES - 2 * TERMS * ALIGN_BYTES) / size_of::<E>();
         room / self.column().max(1)
     }
 
     /// Where the matrices and the vectors of each term begin in the buffer of `count` pieces, and
     /// where all ends.
-    fn places<E: Element>(&self, count: usize) -> ([(usize, usize); TERMS], usize) {
+    fn places<E: DeviceElement>(&self, count: usize) -> ([(usize, usize); TERMS], usize) {
         let mut end = 0;
         let mut take = |elements: usize| {
             let at = end;
@@ -87,11 +90,11 @@ impl<const TERMS: usize> Form<TERMS> {
 
 /// A device and what is under way there.
 pub struct Gpu {
-    device: Device,
-    lanes: [Lane; LANES],
+    device: CudaDevice,
+    lanes: [Stream; LANES],
     /// Pieces in progress, by lane.
-    under_way: [Vec<Piece>; LANES],
-    waiting: VecDeque<Piece>,
+    under_way: [Vec<ColumnRange>; LANES],
+    waiting: VecDeque<ColumnRange>,
     failure: Option<Error>,
     /// Bytes of results of several tuples, tuple after tuple.
     turned: Zeroizing<Vec<u8>>,
@@ -103,7 +106,7 @@ impl Gpu {
     /// # Errors
     /// If there is none, or it has too little memory.
     pub fn open() -> Result<Gpu, Error> {
-        let device = Device::open()?;
+        let device = CudaDevice::open()?;
         let lanes = [device.lane()?, device.lane()?];
         Ok(Gpu {
             device,
@@ -116,7 +119,7 @@ impl Gpu {
     }
 
     /// The device.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &CudaDevice {
         &self.device
     }
 
@@ -125,7 +128,7 @@ impl Gpu {
         self.failure.as_ref()
     }
 
-    pub(crate) fn lanes_mut(&mut self) -> &mut [Lane; LANES] {
+    pub(crate) fn lanes_mut(&mut self) -> &mut [Stream; LANES] {
         &mut self.lanes
     }
 
@@ -136,7 +139,7 @@ impl Gpu {
     ///
     /// # Panics
     /// If the sizes of a product do not fit together.
-    pub fn add<E: Element, const TERMS: usize>(
+    pub fn add<E: DeviceElement, const TERMS: usize>(
         &mut self,
         products: &mut [MatrixProduct<'_, E, TERMS>],
     ) -> Result<(), Error> {
@@ -157,37 +160,38 @@ impl Gpu {
     }
 
     /// Cuts products into pieces that fit; what has no space even in parts is made here.
-    fn cut<E: Element, const TERMS: usize>(
+    fn cut<E: DeviceElement, const TERMS: usize>(
         &mut self,
         products: &mut [MatrixProduct<'_, E, TERMS>],
     ) {
         self.waiting.clear();
         for product in 0..products.len() {
             let columns = products[product].terms.first().map_or(0, |term| term.columns());
-            let form = Form::of(&products[product], columns);
+            let form = LoadShape::of(&products[product], columns);
             if columns == 0 || form.out_len == 0 {
                 continue;
             }
             let most = form.columns_max::<E>().min(columns);
             if most == 0 || form.out_len * size_of::<E>() > BUFFER_BYTES {
-                add_here(products, &Piece { product, columns: 0..columns });
+                add_here(products, &ColumnRange { product, columns: 0..columns });
                 continue;
             }
             for from in (0..columns).step_by(most) {
                 let columns = from..(from + most).min(columns);
-                self.waiting.push_back(Piece { product, columns });
+                self.waiting.push_back(ColumnRange { product, columns });
             }
         }
     }
 
-    fn run<E: Element, const TERMS: usize>(
+    fn run<E: DeviceElement, const TERMS: usize>(
         &mut self,
         products: &mut [MatrixProduct<'_, E, TERMS>],
     ) -> Result<(), Error> {
         let mut turn = 0;
         while !self.waiting.is_empty() {
             self.collect(turn, products)?;
-            let form = |piece: &Piece| Form::of(&products[piece.product], piece.columns.len());
+            let form =
+                |piece: &ColumnRange| LoadShape::of(&products[piece.product], piece.columns.len());
             let load_form = form(&self.waiting[0]);
             let alike = self.waiting.iter().take_while(|piece| form(piece) == load_form).count();
             let count = alike.min(load_form.capacity::<E>());
@@ -204,7 +208,7 @@ impl Gpu {
     }
 
     /// Waits for a lane and adds what it made.
-    fn collect<E: Element, const TERMS: usize>(
+    fn collect<E: DeviceElement, const TERMS: usize>(
         &mut self,
         lane: usize,
         products: &mut [MatrixProduct<'_, E, TERMS>],
@@ -240,10 +244,10 @@ impl Gpu {
     }
 
     /// Fills a lane's buffer with its pieces and sets it to work.
-    fn load<E: Element, const TERMS: usize>(
+    fn load<E: DeviceElement, const TERMS: usize>(
         &mut self,
         lane: usize,
-        form: Form<TERMS>,
+        form: LoadShape<TERMS>,
         products: &[MatrixProduct<'_, E, TERMS>],
     ) -> Result<(), Error> {
         let pieces = &self.under_way[lane];
@@ -276,7 +280,7 @@ impl Gpu {
         for (term, (matrix_at, vectors_at)) in places.into_iter().enumerate() {
             let width = form.widths[term];
             let rows = form.out_len / width;
-            let call = Call {
+            let call = KernelCall {
                 ring: E::RING,
                 element_bytes: size_of::<E>(),
                 matrix_at,
@@ -295,9 +299,9 @@ impl Gpu {
     }
 
     /// Columns of one part of the grid: more parts where rows are few, if planes have space.
-    fn part_columns<E: Element, const TERMS: usize>(
+    fn part_columns<E: DeviceElement, const TERMS: usize>(
         &self,
-        form: &Form<TERMS>,
+        form: &LoadShape<TERMS>,
         count: usize,
         threads: usize,
     ) -> u32 {
@@ -309,9 +313,9 @@ impl Gpu {
 }
 
 /// Adds a piece on the processor.
-fn add_here<E: Element, const TERMS: usize>(
+fn add_here<E: DeviceElement, const TERMS: usize>(
     products: &mut [MatrixProduct<'_, E, TERMS>],
-    piece: &Piece,
+    piece: &ColumnRange,
 ) {
     let product = &mut products[piece.product];
     for term in &product.terms {
@@ -327,7 +331,7 @@ fn add_here<E: Element, const TERMS: usize>(
 }
 
 /// Room for so many elements.
-fn turned<E: Element>(buffer: &mut Zeroizing<Vec<u8>>, len: usize) -> &mut [E] {
+fn turned<E: DeviceElement>(buffer: &mut Zeroizing<Vec<u8>>, len: usize) -> &mut [E] {
     let bytes = len * size_of::<E>() + size_of::<E>();
     if buffer.len() < bytes {
         *buffer = Zeroizing::new(vec![0; bytes]);

@@ -12,7 +12,7 @@ use phineus_crypto::field::{Field, MatrixProduct, MatrixProducts, ProductTerm};
 use phineus_crypto::{Block, Prg};
 
 use crate::device::BUFFER_BYTES;
-use crate::{Element, Error, Gpu};
+use crate::{DeviceElement, Error, Gpu};
 
 /// Rows of a matrix that is measured: the largest value of 32-bit lanes.
 const ROWS: usize = 128;
@@ -67,7 +67,7 @@ impl Calibration {
 }
 
 /// Matrices of shares with what they are multiplied by.
-struct Batch<F: Field> {
+struct ProductBatch<F: Field> {
     out: Vec<F>,
     masks: Vec<F>,
     opened: Vec<F>,
@@ -75,8 +75,8 @@ struct Batch<F: Field> {
     shares: Vec<F>,
 }
 
-impl<F: Field> Batch<F> {
-    fn random(count: usize) -> Batch<F> {
+impl<F: Field> ProductBatch<F> {
+    fn random(count: usize) -> ProductBatch<F> {
         let mut prg = Prg::from_seed(Block::from_bits(9));
         let mut random = |len: usize| {
             let mut x = vec![F::ZERO; len];
@@ -84,7 +84,7 @@ impl<F: Field> Batch<F> {
             x
         };
         let results = 2 * ROWS * count;
-        Batch {
+        ProductBatch {
             out: random(results),
             masks: random(results),
             opened: random(ROWS * count),
@@ -133,13 +133,14 @@ impl Gpu {
     ///
     /// # Errors
     /// If the device fails or its results differ.
-    pub fn calibrate<F: Field + Element>(
+    pub fn calibrate<F: Field + DeviceElement>(
         &mut self,
         processor: &mut dyn MatrixProducts<F>,
     ) -> Result<Calibration, Error> {
         let (mut device, mut here) = ([0.0; 2], [0.0; 2]);
         for (i, count) in [FEW, MANY].into_iter().enumerate() {
-            let (mut ours, mut theirs) = (Batch::<F>::random(count), Batch::<F>::random(count));
+            let (mut ours, mut theirs) =
+                (ProductBatch::<F>::random(count), ProductBatch::<F>::random(count));
             here[i] = ours.time(|products| {
                 processor.add(products);
                 Ok(())

@@ -1,4 +1,4 @@
-//! [`Device`]: a CUDA device with our kernels.
+//! [`CudaDevice`]: a CUDA device with our kernels.
 //!
 //! The driver is `libcuda`, opened when first asked for; without it there is no device. Kernels
 //! come as PTX of an old architecture, which every later driver compiles for its device. Cost:
@@ -12,7 +12,7 @@ use cudarc::driver::{CudaContext, CudaFunction, DriverError, LaunchConfig, PushK
 use cudarc::nvrtc::Ptx;
 
 use crate::element::PREFIXES;
-use crate::lane::Lane;
+use crate::stream::Stream;
 
 /// The kernels, as clang makes them of `kernels/products.cu`.
 const KERNELS: &str = include_str!("../kernels/products.ptx");
@@ -142,7 +142,7 @@ struct Kernels {
 }
 
 /// A device that is ready.
-pub struct Device {
+pub struct CudaDevice {
     context: Arc<CudaContext>,
     kernels: Vec<Kernels>,
     name: String,
@@ -152,12 +152,12 @@ pub struct Device {
     processors: u32,
 }
 
-impl Device {
+impl CudaDevice {
     /// The first device, with our kernels.
     ///
     /// # Errors
     /// If there is none, or it does not take them.
-    pub fn open() -> Result<Device, Error> {
+    pub fn open() -> Result<CudaDevice, Error> {
         check_functions()?;
         match CudaContext::device_count() {
             Ok(0) => return Err(Error::NoDevice),
@@ -181,7 +181,7 @@ impl Device {
         // SAFETY: writes one integer, which lives.
         let answer = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
         asked("asking for the version", answer)?;
-        Ok(Device {
+        Ok(CudaDevice {
             name: asked("asking for the name", context.name())?,
             context,
             kernels,
@@ -219,12 +219,12 @@ impl Device {
     }
 
     /// Buffers and a stream.
-    pub(crate) fn lane(&self) -> Result<Lane, Error> {
-        Lane::new(&self.context)
+    pub(crate) fn lane(&self) -> Result<Stream, Error> {
+        Stream::new(&self.context)
     }
 
     /// Adds to a launch what kernels of products are called with.
-    pub(crate) fn products(&self, lane: &Lane, call: &Call) -> Result<(), Error> {
+    pub(crate) fn products(&self, lane: &Stream, call: &KernelCall) -> Result<(), Error> {
         let kernels = &self.kernels[call.ring];
         let element_bytes = call.element_bytes;
         let parts = call.columns.div_ceil(call.part_columns);
@@ -247,8 +247,9 @@ impl Device {
             launch.arg(&adds);
             // SAFETY: the arguments are those of the kernel in number, order and size. It reads
             // `count * rows * columns` elements of the matrix and `count * columns * width` of
-            // vectors and writes `parts * count * rows * width` results, all of which `Call::check`
-            // has found to be inside the lane's buffers; they live until the stream is idle.
+            // vectors and writes `parts * count * rows * width` results, all of which
+            // `KernelCall::check` has found to be inside the lane's buffers; they live until the
+            // stream is idle.
             let launched = unsafe { launch.launch(config(grid)) };
             asked("starting a kernel", launched)?;
             first += vectors_now;
@@ -274,7 +275,7 @@ fn config(grid_dim: (u32, u32, u32)) -> LaunchConfig {
 
 /// Matrices of one size in a lane's input, times vectors, to or onto its results.
 #[derive(Clone, Copy)]
-pub(crate) struct Call {
+pub(crate) struct KernelCall {
     pub(crate) ring: usize,
     pub(crate) element_bytes: usize,
     /// Byte offsets.
@@ -290,7 +291,7 @@ pub(crate) struct Call {
     pub(crate) adds: bool,
 }
 
-impl Call {
+impl KernelCall {
     /// # Panics
     /// If something would be outside of the buffers.
     pub(crate) fn check(&self) {

@@ -1,4 +1,4 @@
-//! [`Element`]: types of matrix elements on a device.
+//! [`DeviceElement`]: types of matrix elements on a device.
 
 use phineus_crypto::field::{F32, F61, Field, OnCpu, ProductTerm};
 use phineus_crypto::{Simd, ring};
@@ -10,7 +10,7 @@ mod sealed {
 }
 
 /// An element of Z_2^32, Z_2^64, F_(2^32-5) or F_(2^61-1).
-pub trait Element:
+pub trait DeviceElement:
     sealed::Sealed
     + DefaultIsZeroes
     + PartialEq
@@ -48,7 +48,7 @@ macro_rules! ring_element {
     ($word:ty, $ring:literal, $mat_vec:ident, $mat_mul:ident) => {
         impl sealed::Sealed for $word {}
 
-        impl Element for $word {
+        impl DeviceElement for $word {
             const PREFIX: &'static str = PREFIXES[$ring];
             const RING: usize = $ring;
 
@@ -81,7 +81,7 @@ macro_rules! field_element {
     ($field:ty, $ring:literal) => {
         impl sealed::Sealed for $field {}
 
-        impl Element for $field {
+        impl DeviceElement for $field {
             const PREFIX: &'static str = PREFIXES[$ring];
             const RING: usize = $ring;
 

@@ -20,11 +20,11 @@ mod batch;
 mod calibration;
 mod device;
 mod element;
-mod lane;
 mod products;
+mod stream;
 
 pub use batch::Gpu;
 pub use calibration::Calibration;
-pub use device::{DEVICE_BYTES, Device, Error, is_driver_present};
-pub use element::Element;
+pub use device::{CudaDevice, DEVICE_BYTES, Error, is_driver_present};
+pub use element::DeviceElement;
 pub use products::OnGpu;

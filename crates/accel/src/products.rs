@@ -2,7 +2,7 @@
 
 use phineus_crypto::field::{Field, MatrixProduct, MatrixProducts};
 
-use crate::{Calibration, Element, Error, Gpu};
+use crate::{Calibration, DeviceElement, Error, Gpu};
 
 /// Told once, when a device fails.
 type OnFailure = Box<dyn FnMut(&Error) + Send>;
@@ -22,7 +22,7 @@ impl OnGpu {
     }
 }
 
-impl<F: Field + Element> MatrixProducts<F> for OnGpu {
+impl<F: Field + DeviceElement> MatrixProducts<F> for OnGpu {
     fn takes(&self, work: usize) -> bool {
         self.gpu.failure().is_none() && self.work_min.is_some_and(|least| work >= least)
     }

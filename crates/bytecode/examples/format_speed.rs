@@ -5,19 +5,19 @@
 use std::io::Cursor;
 use std::time::Instant;
 
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{
-    Description, ElementType, Error, Instruction, Kind, Op, ProgramReader, ProgramWriter,
+    Description, ElementType, Error, FileKind, Instruction, Op, ProgramReader, ProgramWriter,
 };
 
 /// Repetitions; the fastest counts, as the machine may be busy with other things.
 const REPETITIONS: usize = 5;
 
 /// A generator of the `number`-th instruction.
-type Source = fn(&mut Random, u64) -> Instruction;
+type Source = fn(&mut SeededRng, u64) -> Instruction;
 
 /// A one-lane addition of two of the last 10,000 values.
-fn program(random: &mut Random, number: u64) -> Instruction {
+fn program(random: &mut SeededRng, number: u64) -> Instruction {
     let mut add = Instruction::new(Op::Add, ElementType::unsigned(32), 1);
     if number < 2 {
         add.op = Op::Constant;
@@ -30,7 +30,7 @@ fn program(random: &mut Random, number: u64) -> Instruction {
 }
 
 /// A one-lane addition between 1,000 pages of 4096 wires.
-fn planned(random: &mut Random, _: u64) -> Instruction {
+fn planned(random: &mut SeededRng, _: u64) -> Instruction {
     let mut add = Instruction::new(Op::Add, ElementType::unsigned(32), 1);
     let mut place = || random.below(1000 * 128) * 32;
     add.operands[..2].fill_with(&mut place);
@@ -43,8 +43,8 @@ fn main() -> Result<(), Error> {
     println!("{count} one-lane additions; ns and bytes per instruction");
     println!("{:8} {:>6} {:>9} {:>9} {:>6}", "", "write", "forwards", "backwards", "bytes");
     let description = Description { parties: vec!["p".to_owned()], ..Description::default() };
-    let sources: [(Kind, &str, Source); 2] =
-        [(Kind::Program, "program", program), (Kind::Planned, "planned", planned)];
+    let sources: [(FileKind, &str, Source); 2] =
+        [(FileKind::Program, "program", program), (FileKind::Planned, "planned", planned)];
     for (kind, name, source) in sources {
         measure(kind, name, source, count, &description)?;
     }
@@ -52,13 +52,13 @@ fn main() -> Result<(), Error> {
 }
 
 fn measure(
-    kind: Kind,
+    kind: FileKind,
     name: &str,
     source: Source,
     count: u64,
     description: &Description,
 ) -> Result<(), Error> {
-    let mut random = Random::new(1);
+    let mut random = SeededRng::new(1);
     let instructions: Vec<Instruction> = (0..count).map(|n| source(&mut random, n)).collect();
     let [mut write, mut forwards, mut backwards] = [f64::INFINITY; 3];
     let mut file = Vec::new();

@@ -47,7 +47,7 @@ fn checksum(description: &[u8]) -> [u8; CHECKSUM_BYTES] {
 /// Whether instructions name values or addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum FileKind {
     /// Instructions name values.
     Program = 0,
     /// Instructions name addresses, and directives stand between them.
@@ -60,7 +60,7 @@ pub struct Hash(pub [u8; 32]);
 
 impl Hash {
     /// The hash of a program: of its frames and its description.
-    pub fn of_program(kind: Kind, frames: &[u8; 32], description: &[u8]) -> Hash {
+    pub fn of_program(kind: FileKind, frames: &[u8; 32], description: &[u8]) -> Hash {
         let mut hash = Sha256::new();
         hash.update(b"phineus program");
         hash.update(FORMAT_VERSION.to_le_bytes());
@@ -79,7 +79,7 @@ impl Hash {
 /// # Panics
 /// As [`ProgramWriter::push`].
 pub fn to_bytes(
-    kind: Kind,
+    kind: FileKind,
     instructions: &[Instruction],
     description: &Description,
 ) -> Result<Vec<u8>, Error> {

@@ -20,7 +20,7 @@ pub mod text;
 pub mod varint;
 pub mod verify;
 
-pub use binary::{BlockDirectory, FileSummary, Hash, Kind, ProgramReader, ProgramWriter};
+pub use binary::{BlockDirectory, FileKind, FileSummary, Hash, ProgramReader, ProgramWriter};
 pub use costs::{BlockCosts, CostModel};
 pub use cow_list::CowList;
 pub use description::{

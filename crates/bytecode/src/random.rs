@@ -14,7 +14,7 @@ mod seeds;
 mod sharings;
 mod unbounded;
 
-pub use rng::Random;
+pub use rng::SeededRng;
 pub use seeds::Seeds;
 pub use sharings::with_sharings;
 pub use unbounded::plan_unbounded;
@@ -90,7 +90,7 @@ pub fn random_program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, 
 
 /// One random table for each input port of `description`.
 pub fn random_inputs(seed: u64, description: &Description) -> Vec<Table> {
-    let mut random = Random::new(seed ^ 0x7461_626c_6573);
+    let mut random = SeededRng::new(seed ^ 0x7461_626c_6573);
     let fill = |port: &InputPort| {
         let mut table = Table::new(port.columns.clone());
         for _ in 0..port.rows {

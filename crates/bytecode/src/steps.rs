@@ -144,7 +144,7 @@ pub fn step_digit(digits: &[StepDigit], k: usize, table: &Table, row: u64) -> La
 mod tests {
     use super::*;
     use crate::description::{Column, Encoding};
-    use crate::random::{Random, Seeds};
+    use crate::random::{SeededRng, Seeds};
 
     fn port(widths: &[u16], order: RowOrder, rows: u64) -> InputPort {
         let columns = widths.iter().map(|&width| Column {
@@ -185,7 +185,7 @@ mod tests {
     fn steps_hold_where_rows_are_in_order_and_nowhere_else() {
         let (mut seeds, mut found) = (Seeds::fresh(), [0; 2]);
         for _ in 0..4000 {
-            let random = &mut Random::new(seeds.draw());
+            let random = &mut SeededRng::new(seeds.draw());
             let widths = [*random.pick(&[1, 2, 28, 29, 64, 90]), *random.pick(&[1, 2, 30])];
             let columns = 1 + random.below(2) as u16;
             let repeats_max = random.one_in(2).then(|| 1 + random.below(3) as u32);

@@ -31,7 +31,7 @@ pub use parse::parse_text;
 
 use std::io::{Read, Seek, Write};
 
-use crate::binary::{FORMAT_VERSION, Kind, ProgramReader};
+use crate::binary::{FORMAT_VERSION, FileKind, ProgramReader};
 use crate::error::Error;
 use crate::instruction::{ElementType, Instruction, Phase};
 use crate::meaning::Lane;
@@ -90,24 +90,24 @@ pub fn write_text<R: Read + Seek>(
 }
 
 /// The text form of one instruction, without the end of the line.
-pub fn line_of(kind: Kind, instruction: &Instruction) -> String {
+pub fn line_of(kind: FileKind, instruction: &Instruction) -> String {
     let mut text = String::new();
     write_line(&mut text, kind, instruction);
     text
 }
 
-fn kind_name(kind: Kind) -> &'static str {
+fn kind_name(kind: FileKind) -> &'static str {
     match kind {
-        Kind::Program => "program",
-        Kind::Planned => "planned",
+        FileKind::Program => "program",
+        FileKind::Planned => "planned",
     }
 }
 
 /// Prefix of the number of a value or an address.
-fn place_mark(kind: Kind) -> char {
+fn place_mark(kind: FileKind) -> char {
     match kind {
-        Kind::Program => '%',
-        Kind::Planned => '@',
+        FileKind::Program => '%',
+        FileKind::Planned => '@',
     }
 }
 
@@ -120,7 +120,7 @@ fn phase_word(phase: Phase) -> &'static str {
     }
 }
 
-fn write_line(text: &mut String, kind: Kind, instruction: &Instruction) {
+fn write_line(text: &mut String, kind: FileKind, instruction: &Instruction) {
     use std::fmt::Write;
     let info = instruction.op.info();
     let mark = place_mark(kind);

@@ -34,7 +34,7 @@ mod tests;
 use std::collections::HashMap;
 use std::io::{Read, Seek};
 
-use crate::binary::{Kind, ProgramReader};
+use crate::binary::{FileKind, ProgramReader};
 use crate::description::{Column, Description, Encoding, InputPort};
 use crate::error::Error;
 use crate::instruction::{Instruction, Phase, Sharing};
@@ -150,7 +150,7 @@ pub(crate) struct BlockPlace {
 
 /// Checks instructions one after another.
 pub(crate) struct Verifier<'a> {
-    kind: Kind,
+    kind: FileKind,
     description: &'a Description,
     /// Page size and end of the last page, in units; 0 if the description has no plan.
     layout: Layout,
@@ -168,7 +168,7 @@ pub(crate) struct Verifier<'a> {
 }
 
 impl<'a> Verifier<'a> {
-    pub(crate) fn new(kind: Kind, description: &'a Description) -> Verifier<'a> {
+    pub(crate) fn new(kind: FileKind, description: &'a Description) -> Verifier<'a> {
         let plan = description.plan.as_ref();
         let page_wires = plan.map_or(0, |plan| plan.page_wires);
         Verifier {
@@ -194,12 +194,12 @@ impl<'a> Verifier<'a> {
     pub(crate) fn check(&mut self, instruction: &Instruction, faults: &mut Vec<String>) {
         let shapes_hold = self.check_shapes(instruction, faults);
         match self.kind {
-            Kind::Program => self.check_values(instruction, shapes_hold, faults),
-            Kind::Planned if instruction.op.is_directive() => {
+            FileKind::Program => self.check_values(instruction, shapes_hold, faults),
+            FileKind::Planned if instruction.op.is_directive() => {
                 self.check_directive(instruction, faults);
             }
-            Kind::Planned if shapes_hold => self.check_places(instruction, faults),
-            Kind::Planned => {}
+            FileKind::Planned if shapes_hold => self.check_places(instruction, faults),
+            FileKind::Planned => {}
         }
         self.check_phase(instruction, faults);
         match instruction.op {
@@ -214,7 +214,7 @@ impl<'a> Verifier<'a> {
 
     /// Appends what is wrong with the program as a whole.
     pub(crate) fn finish(self, faults: &mut Vec<String>) {
-        if self.kind == Kind::Planned && self.page_wires == 0 {
+        if self.kind == FileKind::Planned && self.page_wires == 0 {
             faults.push("a planned program needs the plan's figures: plan it again".to_owned());
         }
         if self.in_flight.values().any(|&count| count > 0) {
@@ -296,7 +296,7 @@ impl<'a> Verifier<'a> {
 
     /// Takes note of results whose instruction could not be read.
     pub(crate) fn skip(&mut self, results: &[u64]) {
-        if self.kind == Kind::Planned {
+        if self.kind == FileKind::Planned {
             return;
         }
         for &result in results {

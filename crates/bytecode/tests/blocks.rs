@@ -4,9 +4,9 @@ use std::io::Cursor;
 
 use phineus_bytecode::binary::{Section, finish_blocks};
 use phineus_bytecode::{
-    BlockDirectory, BlockEnd, CarriedSlot, Column, Description, ElementType, Encoding, Error, Flow,
-    InputPort, Instruction, Kind, Op, OutputPort, ProgramReader, ProgramWriter, RegisterOp,
-    RegisterStep, Successor, verify_blocks,
+    BlockDirectory, BlockEnd, CarriedSlot, Column, Description, ElementType, Encoding, Error,
+    FileKind, Flow, InputPort, Instruction, Op, OutputPort, ProgramReader, ProgramWriter,
+    RegisterOp, RegisterStep, Successor, verify_blocks,
 };
 
 const U8: ElementType = ElementType::unsigned(8);
@@ -90,7 +90,7 @@ impl Parts {
     fn write(&self) -> Vec<u8> {
         let (mut file, mut written) = (Vec::new(), Vec::new());
         for block in &self.blocks {
-            let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("in memory");
+            let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("in memory");
             block.iter().for_each(|i| writer.push(i).expect("in memory"));
             let (part, wrote) = writer.finish(&self.description.of_block()).expect("in memory");
             file.extend(part);

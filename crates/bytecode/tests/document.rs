@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use phineus_bytecode::binary::{FORMAT_VERSION, to_bytes};
 use phineus_bytecode::ops::{OPS, OpInfo, Role};
-use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
+use phineus_bytecode::random::{RandomOptions, SeededRng, plan_unbounded, random_program};
 use phineus_bytecode::{
-    Description, ElementType, Hash, Instruction, Kind, Op, Phase, PlanDescription, ProgramReader,
-    Sharing, parse_text,
+    Description, ElementType, FileKind, Hash, Instruction, Op, Phase, PlanDescription,
+    ProgramReader, Sharing, parse_text,
 };
 use sha2::{Digest, Sha256};
 
@@ -274,7 +274,7 @@ fn difference(bytes: &[u8], at: &mut usize) -> u64 {
     if varint.is_multiple_of(2) { varint / 2 } else { !(varint / 2) }
 }
 
-fn assert_same(kind: Kind, program: &[Instruction], description: &Description) {
+fn assert_same(kind: FileKind, program: &[Instruction], description: &Description) {
     let bytes = to_bytes(kind, program, description).expect("in memory");
     let book = by_the_book(&bytes);
     assert_eq!(book.kind, kind as u8);
@@ -290,11 +290,11 @@ fn a_second_reader_reads_what_is_written() {
         let instruction_count = if seed == 0 { 10_000 } else { 200 };
         let options = RandomOptions { instruction_count, ..RandomOptions::default() };
         let (program, description) = random_program(seed, &options);
-        assert_same(Kind::Program, &program, &description);
+        assert_same(FileKind::Program, &program, &description);
         let (mut planned, description) = plan_unbounded(&program, &description);
         planned.insert(7, Instruction::directive(Op::IssueSwapIn, 300, 1 << 40));
         planned.insert(9, Instruction::directive(Op::FinishSwapIn, 300, 1 << 40));
-        assert_same(Kind::Planned, &planned, &description);
+        assert_same(FileKind::Planned, &planned, &description);
     }
 }
 
@@ -303,7 +303,7 @@ fn every_constraint_is_documented() {
     let (_, text) = document();
     let (_, rest) = text.split_once("What must hold besides valid shapes:").expect("a section");
     let (section, _) = rest.split_once("\n## ").expect("another section follows");
-    let mut random = Random::new(4);
+    let mut random = SeededRng::new(4);
     let mut rejects = |info: &OpInfo| {
         (0..1000).any(|_| {
             let width = random.below(256) as u16 + 1;

@@ -6,10 +6,10 @@ use std::io::Cursor;
 
 use phineus_bytecode::binary::{finish_blocks, to_bytes};
 use phineus_bytecode::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS};
-use phineus_bytecode::random::{Random, RandomOptions, plan_unbounded, random_program};
+use phineus_bytecode::random::{RandomOptions, SeededRng, plan_unbounded, random_program};
 use phineus_bytecode::{
-    BlockDirectory, BlockEnd, CarriedSlot, Column, ElementType, Encoding, Error, Flow, Instruction,
-    Kind, OutputPort, ProgramReader, ProgramWriter, RegisterOp, RegisterStep, Successor,
+    BlockDirectory, BlockEnd, CarriedSlot, Column, ElementType, Encoding, Error, FileKind, Flow,
+    Instruction, OutputPort, ProgramReader, ProgramWriter, RegisterOp, RegisterStep, Successor,
     parse_text, verify, verify_blocks, write_text,
 };
 use proptest::prelude::*;
@@ -26,10 +26,10 @@ fn sample(seed: u64) -> Vec<u8> {
     let options = RandomOptions { instruction_count: 60, ..RandomOptions::default() };
     let (program, description) = random_program(seed, &options);
     if seed.is_multiple_of(2) {
-        to_bytes(Kind::Program, &program, &description).expect("in memory")
+        to_bytes(FileKind::Program, &program, &description).expect("in memory")
     } else {
         let (planned, description) = plan_unbounded(&program, &description);
-        to_bytes(Kind::Planned, &planned, &description).expect("in memory")
+        to_bytes(FileKind::Planned, &planned, &description).expect("in memory")
     }
 }
 
@@ -63,7 +63,7 @@ fn blocks_sample(seed: u64) -> Vec<u8> {
     let flow = Flow { registers: 2, blocks: vec![block(jump), block(jump), block(Successor::End)] };
     let (mut file, mut written) = (Vec::new(), Vec::new());
     for _ in 0..3 {
-        let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("in memory");
+        let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("in memory");
         program.iter().for_each(|i| writer.push(i).expect("in memory"));
         let (part, wrote) = writer.finish(&description.of_block()).expect("in memory");
         file.extend(part);
@@ -82,7 +82,7 @@ fn read_blocks(bytes: &[u8]) -> Result<Option<BlockDirectory>, Error> {
 }
 
 /// Changes, cuts, doubles, moves or inserts bytes at a few places.
-fn mutate(bytes: &mut Vec<u8>, random: &mut Random, alphabet: &[u8]) {
+fn mutate(bytes: &mut Vec<u8>, random: &mut SeededRng, alphabet: &[u8]) {
     for _ in 0..=random.below(4) {
         let at = random.below(bytes.len() as u64 + 1) as usize;
         let length = (random.below(12) as usize).min(bytes.len() - at);
@@ -130,7 +130,7 @@ proptest! {
 
     #[test]
     fn mutated_files_are_refused_or_read(seed: u64) {
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let mut bytes = sample(seed % 64);
         mutate(&mut bytes, &mut random, b"\0\x01\xff");
         let _ = read_all(&bytes);
@@ -139,7 +139,7 @@ proptest! {
     /// The description and the index stand at the end, where no checksum of a frame covers them.
     #[test]
     fn files_with_a_mutated_end_are_refused_or_read(seed: u64) {
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let mut bytes = sample(seed % 64);
         let footer = bytes.len() - 72;
         let description = bytes[footer..footer + 8].try_into().expect("8 bytes");
@@ -159,7 +159,7 @@ proptest! {
         let mut bytes = blocks_sample(seed % 64);
         prop_assert!(read_blocks(&bytes).is_ok_and(|blocks| blocks.is_some()));
         prop_assert!(read_all(&bytes).is_err());
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         // The directory stands at the end, and no checksum covers it.
         let at = bytes.len() - 24;
         let directory = u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
@@ -184,7 +184,7 @@ proptest! {
 
     #[test]
     fn mutated_texts_are_refused_or_valid(seed: u64) {
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let mut reader = ProgramReader::open(Cursor::new(sample(seed % 64))).expect("unchanged");
         let mut text = Vec::new();
         write_text(&mut reader, &mut text).expect("unchanged");

@@ -59,7 +59,7 @@ pub mod shift;
 pub use algebra::BitAlgebra;
 pub use clear::ClearAlgebra;
 pub use count::{CountingAlgebra, DepthAlgebra};
-pub use record::{And, Level, Local, Recorder, Template};
+pub use record::{And, CircuitTemplate, Level, LocalGate, Recorder};
 
 /// Scratch wires that every integer circuit on values of `width` bits and `lanes` lanes fits in,
 /// with shift amounts no wider than the values (see the modules for each circuit's own need).

@@ -1,4 +1,4 @@
-//! [`Recorder`]: records a circuit once; [`Template`]: the recorded circuit, by AND depth.
+//! [`Recorder`]: records a circuit once; [`CircuitTemplate`]: the recorded circuit, by AND depth.
 //!
 //! A protocol that pays a round for each level of ANDs does not evaluate a circuit gate by gate: it
 //! runs a template on rows, level after level, with as many lanes in a row as it likes.
@@ -9,7 +9,7 @@
 //! `!a & b = b ^ (a & b)`), and gates that no output needs are left out.
 //!
 //! Cost: time and memory linear in the gates. A template has exactly the ANDs and the depth that
-//! it says ([`Template::and_count`], [`Template::depth`]).
+//! it says ([`CircuitTemplate::and_count`], [`CircuitTemplate::depth`]).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -236,7 +236,7 @@ impl Recorder {
     }
 
     /// The circuit from the inputs to `outputs`.
-    pub fn finish(self, outputs: &[Wire]) -> Template {
+    pub fn finish(self, outputs: &[Wire]) -> CircuitTemplate {
         let Recorder { gates, depths, input_count, xors, ands } = self;
         // The larger part of what a recorder holds, which nobody asks any more.
         drop((xors, ands));
@@ -294,7 +294,7 @@ impl BitAlgebra for Recorder {
 /// again once nothing needs what it holds. An output may be an input's slot, and two outputs may
 /// be the same slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Template {
+pub struct CircuitTemplate {
     /// Rows that go in.
     pub input_count: u32,
     /// Rows in use at the same time, at most; never below `input_count`.
@@ -309,7 +309,7 @@ pub struct Template {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
     /// Gates without communication, each after those it needs.
-    pub local: Vec<Local>,
+    pub local: Vec<LocalGate>,
     /// Independent ANDs. All operands are read before any result is written: the result of one
     /// may go to a slot that is an operand of another. Results count from the next level on.
     pub ands: Vec<And>,
@@ -318,7 +318,7 @@ pub struct Level {
 /// A gate that each party computes alone on XOR shares. `out` may be one of its operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are slots; the variants say what they are")]
-pub enum Local {
+pub enum LocalGate {
     /// `out = a ^ b`
     Xor { out: u32, a: u32, b: u32 },
     /// `out = !a`
@@ -336,7 +336,7 @@ pub struct And {
     pub b: u32,
 }
 
-impl Template {
+impl CircuitTemplate {
     /// ANDs of all levels.
     pub fn and_count(&self) -> usize {
         self.levels.iter().map(|level| level.ands.len()).sum()
@@ -353,7 +353,7 @@ impl Template {
             size_of_val(level) + size_of_val(&level.local[..]) + size_of_val(&level.ands[..])
         };
         let levels: usize = self.levels.iter().map(level).sum();
-        (size_of::<Template>() + levels + size_of_val(&self.outputs[..])) as u64
+        (size_of::<CircuitTemplate>() + levels + size_of_val(&self.outputs[..])) as u64
     }
 
     /// ANDs of each level that has some.
@@ -372,11 +372,11 @@ impl Template {
         for level in &self.levels {
             for &gate in &level.local {
                 match gate {
-                    Local::Xor { out, a, b } => {
+                    LocalGate::Xor { out, a, b } => {
                         slots[out as usize] = slots[a as usize] ^ slots[b as usize];
                     }
-                    Local::Not { out, a } => slots[out as usize] = !slots[a as usize],
-                    Local::Constant { out, value } => {
+                    LocalGate::Not { out, a } => slots[out as usize] = !slots[a as usize],
+                    LocalGate::Constant { out, value } => {
                         slots[out as usize] = if value { u64::MAX } else { 0 };
                     }
                 }

@@ -6,7 +6,7 @@ mod common;
 use common::{Big, TestRng};
 use phineus_circuits::ClearAlgebra;
 use phineus_circuits::least_depth::{adder, aes, count, divider, multiplier, order, sha256, shift};
-use phineus_circuits::record::{Recorder, Template, Wire};
+use phineus_circuits::record::{CircuitTemplate, Recorder, Wire};
 
 type Circuit = fn(&mut Recorder, &[Wire], &[Wire]) -> Vec<Wire>;
 type Oracle = fn(Big, Big, usize) -> Big;
@@ -21,7 +21,7 @@ struct Case {
     width_max: usize,
 }
 
-fn record(circuit: Circuit, width: usize) -> Template {
+fn record(circuit: Circuit, width: usize) -> CircuitTemplate {
     let mut r = Recorder::new();
     let (a, b) = (r.inputs(width), r.inputs(width));
     let out = circuit(&mut r, &a, &b);
@@ -300,7 +300,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Runs a template on up to 64 pairs of operands.
-fn run(template: &Template, pairs: &[(Big, Big)], w: usize) -> Vec<Big> {
+fn run(template: &CircuitTemplate, pairs: &[(Big, Big)], w: usize) -> Vec<Big> {
     let row = |bit: &dyn Fn(&(Big, Big)) -> bool| {
         pairs.iter().enumerate().fold(0, |row, (j, pair)| row | u64::from(bit(pair)) << j)
     };
@@ -315,7 +315,7 @@ fn run(template: &Template, pairs: &[(Big, Big)], w: usize) -> Vec<Big> {
         .collect()
 }
 
-fn check(case: &Case, template: &Template, pairs: &[(Big, Big)], w: usize) {
+fn check(case: &Case, template: &CircuitTemplate, pairs: &[(Big, Big)], w: usize) {
     for chunk in pairs.chunks(64) {
         for (&(a, b), found) in chunk.iter().zip(run(template, chunk, w)) {
             let wanted = (case.oracle)(a, b, w).low(template.outputs.len());
@@ -363,7 +363,7 @@ fn costs_are_exact() {
 }
 
 /// Runs a template and a circuit of the other family on the same 64 lanes.
-fn same_results(template: &Template, wires_out: usize, other: impl Fn(&mut [u8], &[u8])) {
+fn same_results(template: &CircuitTemplate, wires_out: usize, other: impl Fn(&mut [u8], &[u8])) {
     let mut random = TestRng(0x5eed_0003);
     let rows: Vec<u64> = (0..template.input_count).map(|_| random.word()).collect();
     let wires: Vec<u8> =

@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_engine::StorageBackend;
 use phineus_session::settings::{
-    self, GpuChoice, InputTable, MemoryLimit, OtExtension, OutputTable, Preprocessed, Protocol,
-    ProtocolChoice,
+    self, GpuChoice, InputTable, MemoryLimit, OtExtension, OutputTable, PreprocessingMode,
+    Protocol, ProtocolChoice,
 };
 use phineus_tables::quantity::parse_size;
 
@@ -245,9 +245,9 @@ pub(crate) struct Together {
 }
 
 impl Together {
-    pub(crate) fn settings(&self) -> settings::Together {
+    pub(crate) fn settings(&self) -> settings::Participation {
         let together = self.clone();
-        settings::Together {
+        settings::Participation {
             as_party: together.as_party,
             connections: settings::Connections::Cluster(settings::Cluster {
                 file: together.cluster,
@@ -299,10 +299,10 @@ pub(crate) struct Run {
         long,
         value_name = "WHEN",
         default_value = "interleaved",
-        value_parser = Preprocessed::parse,
+        value_parser = PreprocessingMode::parse,
         env = "PHINEUS_PREPROCESSING"
     )]
-    pub(crate) preprocessing: Preprocessed,
+    pub(crate) preprocessing: PreprocessingMode,
     /// Take correlated randomness from a simulated trusted dealer: NO SECURITY, only to measure the
     /// online phase; all parties must state it, including clients
     #[arg(long, conflicts_with = "preprocessing")]
@@ -336,7 +336,7 @@ impl Run {
     /// The settings of the session.
     pub(crate) fn settings(&self) -> settings::Run {
         let preprocessing = match self.fake_preprocessing {
-            true => Preprocessed::Fake,
+            true => PreprocessingMode::Fake,
             false => self.preprocessing.clone(),
         };
         settings::Run {
@@ -384,7 +384,10 @@ impl Preprocess {
             inputs: input_tables(&self.sizes.inputs),
             reading: self.sizes.reading.clone().settings(),
             resources: self.resources.settings(),
-            making: Some(settings::Making { out: self.out.clone(), rows: self.sizes.rows.clone() }),
+            making: Some(settings::PreprocessSettings {
+                out: self.out.clone(),
+                rows: self.sizes.rows.clone(),
+            }),
             ..settings::Run::default()
         }
     }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use phineus_bytecode::{Column, Description, Lane, Table};
 use phineus_session::failure::Failure;
 use phineus_session::outputs::{Destinations, write_file};
-use phineus_session::own_rows::Shown;
+use phineus_session::own_rows::ResultRows;
 use phineus_session::ports::Files;
 use phineus_session::report::OutputReport;
-use phineus_tables::{Error, Format, Head, TableSink, format_value, sink};
+use phineus_tables::{Error, Format, ResultHeader, TableSink, format_value, sink};
 use serde_json::{Value, json};
 
 use crate::leftovers::leftovers;
@@ -34,7 +34,7 @@ pub(crate) fn print(
         let Some(table) = table.as_ref().filter(|_| !destinations.contains(&port.name)) else {
             continue;
         };
-        let result = Shown::new(description, port, table, files);
+        let result = ResultRows::new(description, port, table, files);
         if let Some(report) = reports.get_mut(index) {
             report.rows = result.row_count();
         }
@@ -56,7 +56,7 @@ pub(crate) fn leave(directory: &Path, outputs: &[Option<Table>]) -> Result<(), F
 }
 
 /// Prints results, with their names where it must be told which is which.
-fn print_all(results: &[(&str, Shown)], with_names: bool) -> Result<(), Failure> {
+fn print_all(results: &[(&str, ResultRows)], with_names: bool) -> Result<(), Failure> {
     let mut stdout = std::io::stdout();
     for (name, shown) in results {
         if with_names {
@@ -79,7 +79,7 @@ struct TextRows {
 }
 
 impl TableSink for TextRows {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         (self.columns, self.names) = (head.columns.to_vec(), head.names());
         Ok(())
     }
@@ -111,7 +111,7 @@ pub(crate) fn to_json(
     for (port, table) in description.outputs.iter().zip(outputs) {
         let Some(table) = table else { continue };
         let mut text = TextRows::default();
-        Shown::new(description, port, table, files).write(&mut text)?;
+        ResultRows::new(description, port, table, files).write(&mut text)?;
         object.insert(port.name.clone(), json!({ "columns": text.names, "rows": text.rows }));
     }
     Ok(Value::Object(object))

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use phineus_session::binding;
-use phineus_session::casting::Cast;
 use phineus_session::failure::Failure;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::shape;
 use phineus_session::resolve::{is_c, resolve};
+use phineus_session::roles::Roles;
 use phineus_session::scratch::scratch_of;
 use phineus_session::settings::Run;
 use phineus_session::verify::refuse_stdin;
@@ -26,7 +26,7 @@ pub fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failure> {
     let (Some(program), Some(mut arguments)) = (resolved.program(), arguments) else {
         return Ok(());
     };
-    Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
+    Roles::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
     let assigned = binding::assign(&description, &run.inputs, &[], None)?;
     binding::require_all(&description, &assigned, None)?;
     refuse_stdin(&assigned)?;

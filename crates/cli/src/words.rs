@@ -1,6 +1,6 @@
 //! Failures in the words of the command line: remedies name its options.
 
-use phineus_session::failure::{Failure, Part, Remedy, RunField};
+use phineus_session::failure::{Failure, Remedy, RemedyPart, RunField};
 
 /// The same failure with a remedy for somebody who types commands.
 pub(crate) fn worded(failure: &Failure) -> Failure {
@@ -9,9 +9,9 @@ pub(crate) fn worded(failure: &Failure) -> Failure {
 }
 
 fn text(remedy: &Remedy) -> String {
-    let word = |part: &Part| match part {
-        Part::Text(text) | Part::AtCommandLine(text) => text.clone(),
-        Part::Field(field) => option(*field).to_owned(),
+    let word = |part: &RemedyPart| match part {
+        RemedyPart::Text(text) | RemedyPart::AtCommandLine(text) => text.clone(),
+        RemedyPart::Field(field) => option(*field).to_owned(),
     };
     remedy.parts().iter().map(word).collect()
 }

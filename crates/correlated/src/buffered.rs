@@ -22,20 +22,20 @@ pub trait BatchSource<B: RandomnessBatch>: Send {
 /// Correlated randomness from a source of batches.
 pub struct Buffered<B: RandomnessBatch, S> {
     pub(crate) source: S,
-    shelves: BTreeMap<B::Kind, Shelf<B>>,
+    shelves: BTreeMap<B::Kind, BatchQueue<B>>,
     used: Vec<B>,
 }
 
 /// The batches of one kind that have come.
-struct Shelf<B> {
+struct BatchQueue<B> {
     batches: VecDeque<B>,
     /// Items of the first batch that have been handed out.
     taken: usize,
 }
 
-impl<B> Shelf<B> {
-    fn empty() -> Shelf<B> {
-        Shelf { batches: VecDeque::new(), taken: 0 }
+impl<B> BatchQueue<B> {
+    fn empty() -> BatchQueue<B> {
+        BatchQueue { batches: VecDeque::new(), taken: 0 }
     }
 }
 
@@ -59,10 +59,10 @@ impl<B: RandomnessBatch, S: BatchSource<B>> Buffered<B, S> {
     ) -> Result<(), CorrelatedError> {
         let mut done = 0;
         while done < count {
-            let shelf = self.shelves.entry(kind).or_insert_with(Shelf::empty);
+            let shelf = self.shelves.entry(kind).or_insert_with(BatchQueue::empty);
             let Some(batch) = shelf.batches.front() else {
                 let batch = self.source.next(kind, count - done, self.used.pop())?;
-                let shelf = self.shelves.entry(batch.kind()).or_insert_with(Shelf::empty);
+                let shelf = self.shelves.entry(batch.kind()).or_insert_with(BatchQueue::empty);
                 shelf.batches.push_back(batch);
                 continue;
             };

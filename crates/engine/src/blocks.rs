@@ -17,7 +17,7 @@ use phineus_bytecode::{
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::driver::Driver;
-use crate::interpret::{Memory, RunError, run_instructions};
+use crate::interpret::{RunError, RunMemory, run_instructions};
 use crate::storage::{FrameMemory, StorageError};
 
 /// Bytes of the pages that carried values lie in.
@@ -160,7 +160,7 @@ impl<D: Driver> BlockValues for DriverValues<'_, D> {
 pub fn run_blocks<R: Read + Seek, D: Driver>(
     (blocks, flow, description): (&mut [ProgramReader<R>], &Flow, &Description),
     driver: &mut D,
-    (memory, carried): (&mut Memory, &mut Carried),
+    (memory, carried): (&mut RunMemory, &mut Carried),
     turns_max: u64,
     enter: &mut dyn FnMut(usize),
     progress: &mut dyn FnMut(u64) -> bool,

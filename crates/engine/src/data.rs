@@ -196,7 +196,7 @@ pub fn from_bits(bits: &[u8], count: usize, j: usize) -> Lane {
 
 #[cfg(test)]
 mod tests {
-    use phineus_bytecode::random::Random;
+    use phineus_bytecode::random::SeededRng;
     use phineus_bytecode::{Column, ElementType, Encoding, InputPort, Instruction, Op, Table};
 
     use super::*;
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn integers_are_the_lanes_with_their_sign() {
-        let mut random = Random::new(7);
+        let mut random = SeededRng::new(7);
         for width in 1..=63 {
             for is_signed in [false, true] {
                 let element = ElementType::integer(width, is_signed);

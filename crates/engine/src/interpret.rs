@@ -40,7 +40,7 @@ pub enum RunError<E: std::error::Error + 'static> {
 pub const INSTRUCTIONS_PER_PROGRESS: u64 = 1024;
 
 /// The memory of a run.
-pub struct Memory {
+pub struct RunMemory {
     /// The frames that instructions compute on.
     pub frames: FrameMemory,
     /// The swap file, if the plan uses one.
@@ -60,7 +60,7 @@ pub struct Memory {
 pub fn run<R: Read + Seek, D: Driver>(
     planned: &mut ProgramReader<R>,
     driver: &mut D,
-    memory: &mut Memory,
+    memory: &mut RunMemory,
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), RunError<D::Error>> {
     let (mut done, mut instructions) = (0, Vec::with_capacity(FRAME_INSTRUCTIONS));
@@ -72,7 +72,7 @@ pub fn run<R: Read + Seek, D: Driver>(
     Ok(())
 }
 
-impl Memory {
+impl RunMemory {
     /// Finishes all transfers between frames and swap file.
     pub(crate) fn drain(&mut self) -> Result<(), StorageError> {
         match &mut self.storage {
@@ -86,7 +86,11 @@ impl Memory {
 pub(crate) fn run_instructions<R: Read + Seek, D: Driver>(
     planned: &mut ProgramReader<R>,
     driver: &mut D,
-    (memory, mut carried, instructions): (&mut Memory, Option<&mut Carried>, &mut Vec<Instruction>),
+    (memory, mut carried, instructions): (
+        &mut RunMemory,
+        Option<&mut Carried>,
+        &mut Vec<Instruction>,
+    ),
     (done, progress): (&mut u64, &mut dyn FnMut(u64) -> bool),
 ) -> Result<(), RunError<D::Error>> {
     let layout = planned.description().plan.as_ref().map(|plan| plan.layout).unwrap_or_default();
@@ -110,7 +114,7 @@ pub(crate) fn run_instructions<R: Read + Seek, D: Driver>(
     Ok(())
 }
 
-fn direct(directive: &Instruction, memory: &mut Memory) -> Result<(), StorageError> {
+fn direct(directive: &Instruction, memory: &mut RunMemory) -> Result<(), StorageError> {
     let [frame, slot, ..] = directive.immediates;
     let frame = FrameIndex(u32::try_from(frame).expect("a plan has fewer than 2^32 frames"));
     let slot = SpillSlot(u32::try_from(slot).expect("a plan has fewer than 2^32 slots"));

@@ -14,7 +14,7 @@ pub use blocks::{Carried, CarriedLayout, run_blocks};
 pub use clear::ClearDriver;
 pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
 pub use driver::Driver;
-pub use interpret::{INSTRUCTIONS_PER_PROGRESS, Memory, RunError, run};
+pub use interpret::{INSTRUCTIONS_PER_PROGRESS, RunError, RunMemory, run};
 pub use storage::{
     DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot, Storage,
     StorageBackend, StorageConfig, StorageError, StorageStatistics, TransferDirection,

@@ -7,11 +7,11 @@ use std::io::Cursor;
 use phineus_bytecode::binary::to_bytes;
 use phineus_bytecode::random::{RandomOptions, Seeds, random_inputs, random_program};
 use phineus_bytecode::{
-    CostModel, Description, Domain, Instruction, Kind, Lane, Lanes, Layout, PlanDescription,
+    CostModel, Description, Domain, FileKind, Instruction, Lane, Lanes, Layout, PlanDescription,
     PortOrder, ProgramReader, Table, ValueSize, verify,
 };
 use phineus_engine::{
-    ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
+    ClearDriver, Driver, FrameMemory, Inputs, Outputs, RunMemory, Storage, StorageBackend,
     StorageConfig, run,
 };
 use phineus_plan::{Error, Lookahead, PlanOptions, check, page_units, plan};
@@ -166,7 +166,7 @@ fn execute<D: Driver<Error = Infallible>>(
     let inputs = Inputs::new(&description, tables).expect("the tables fit");
     let parties = 0..description.parties.len() as u16;
     let mut driver = new(inputs, parties.map(|party| Outputs::new(&description, party)).collect());
-    let mut memory = Memory { frames, storage };
+    let mut memory = RunMemory { frames, storage };
     run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("the run succeeds");
     let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
     for outputs in outputs_of(driver) {
@@ -194,7 +194,7 @@ fn random(seed: u64) -> (Vec<Instruction>, Description, Vec<u8>, Vec<Table>) {
     let has_large = |(instructions, _): &(Vec<Instruction>, _)| instructions.iter().any(is_large);
     let (instructions, description) =
         drawn.find(has_large).expect("large values are not that rare");
-    let bytes = to_bytes(Kind::Program, &instructions, &description).expect("a valid program");
+    let bytes = to_bytes(FileKind::Program, &instructions, &description).expect("a valid program");
     let inputs = random_inputs(seed, &description);
     (instructions, description, bytes, inputs)
 }
@@ -255,7 +255,7 @@ fn a_value_that_does_not_fit_is_refused() {
 fn a_program_states_that_its_values_are_large() {
     let (instructions, description, _, _) = random(8);
     let silent = Description { value_wires_max: None, ..description };
-    let bytes = to_bytes(Kind::Program, &instructions, &silent).expect("it can be written");
+    let bytes = to_bytes(FileKind::Program, &instructions, &silent).expect("it can be written");
     let violations = verify(&mut read(&bytes)).expect("just written");
     assert!(violations.iter().any(|violation| violation.what.contains("at most 4096")));
 }

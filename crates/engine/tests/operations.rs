@@ -3,13 +3,13 @@
 use std::io::Cursor;
 
 use phineus_bytecode::binary::to_bytes;
-use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_inputs, random_program};
+use phineus_bytecode::random::{RandomOptions, SeededRng, Seeds, random_inputs, random_program};
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, Lanes, OPS, Op, ProgramReader, Shape, Table,
+    CostModel, Description, FileKind, Instruction, Lanes, OPS, Op, ProgramReader, Shape, Table,
 };
 use phineus_circuits::{ClearAlgebra, CountingAlgebra};
 use phineus_engine::{
-    ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig,
+    ClearDriver, FrameMemory, Inputs, Outputs, RunMemory, Storage, StorageBackend, StorageConfig,
     bits, from_bits, run, to_bits,
 };
 use phineus_plan::{Lookahead, PlanOptions, plan};
@@ -29,7 +29,7 @@ fn circuits_compute_what_the_table_says() {
                 ..RandomOptions::default()
             };
             let (program, _) = random_program(seed, &options);
-            let mut random = Random::new(seed);
+            let mut random = SeededRng::new(seed);
             for instruction in program.iter().filter(|i| i.op == info.op) {
                 check_circuit(instruction, &mut random, seed);
             }
@@ -37,7 +37,7 @@ fn circuits_compute_what_the_table_says() {
     }
 }
 
-fn check_circuit(instruction: &Instruction, random: &mut Random, seed: u64) {
+fn check_circuit(instruction: &Instruction, random: &mut SeededRng, seed: u64) {
     let info = instruction.op.info();
     let operands: Vec<Lanes> = (0..info.operands.len())
         .map(|k| instruction.operand_shape(k))
@@ -149,7 +149,7 @@ fn the_engine_computes_what_the_program_says() {
         let (program, description) = random_program(seed, &options);
         let inputs = random_inputs(seed, &description);
         let expected = interpret(&program, &description, &inputs);
-        let bytes = to_bytes(Kind::Program, &program, &description).expect("a valid program");
+        let bytes = to_bytes(FileKind::Program, &program, &description).expect("a valid program");
         let options = PlanOptions {
             protocol: "clear".to_string(),
             port_order: phineus_bytecode::PortOrder::Near,
@@ -193,7 +193,7 @@ fn execute(planned: &[u8], inputs: &[Table], backend: StorageBackend) -> Vec<Tab
     let inputs = Inputs::new(&description, tables).expect("the tables fit");
     let outputs = (0..2).map(|party| Outputs::new(&description, party)).collect();
     let mut driver = ClearDriver::new(inputs, outputs);
-    let mut memory = Memory { frames, storage };
+    let mut memory = RunMemory { frames, storage };
     run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("the run succeeds");
     let [first, second]: [Vec<Option<Table>>; 2] = driver
         .into_outputs()

@@ -15,8 +15,8 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use phineus_bytecode::{
-    Description, ElementType, InputPort, Instruction, Kind, Lane, Op, OutputPort, ProgramWriter,
-    Shape, Sharing,
+    Description, ElementType, FileKind, InputPort, Instruction, Lane, Op, OutputPort,
+    ProgramWriter, Shape, Sharing,
 };
 
 use crate::blocks::{RecordedBlock, local, name_of_block};
@@ -102,7 +102,7 @@ impl Tracer {
     pub fn new(name: &str, output: impl Write + 'static) -> Result<Tracer, ProgramError> {
         let output: Box<dyn Write> = Box::new(output);
         let recording = TraceState {
-            blocks: vec![RecordedBlock::new(ProgramWriter::new(output, Kind::Program)?)],
+            blocks: vec![RecordedBlock::new(ProgramWriter::new(output, FileKind::Program)?)],
             current: 0,
             registers: 0,
             opened: HashMap::new(),

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{column, run_on};
-use phineus_bytecode::random::{Random, Seeds};
+use phineus_bytecode::random::{SeededRng, Seeds};
 use phineus_bytecode::{ElementType, Encoding, Instruction, Lane, Op, ProgramReader};
 use phineus_frontend::{
     Arguments, Bit, Element, Int, Operand, Tracer, UInt, Value, Vector, program, trace_to_file,
@@ -66,7 +66,7 @@ fn exhaustive<T: Element + 'static>(op: Op) {
 }
 
 /// Values at the boundaries of `T` with public constants at the boundaries, and with themselves.
-fn at_boundaries<T: Element + 'static>(op: Op, random: &mut Random) {
+fn at_boundaries<T: Element + 'static>(op: Op, random: &mut SeededRng) {
     let mut draw = |count| -> Vec<u64> {
         (0..count).map(|_| random.lane(T::TYPE.width()).as_limbs()[0]).collect()
     };
@@ -125,7 +125,7 @@ fn operations_with_constants_are_right_for_all_small_values() {
 #[test]
 fn operations_are_right_at_the_boundaries_of_wide_types() {
     let mut seeds = Seeds::fresh();
-    let random = &mut Random::new(seeds.draw());
+    let random = &mut SeededRng::new(seeds.draw());
     for op in OPERATIONS {
         at_boundaries::<UInt<8>>(op, random);
         at_boundaries::<Int<16>>(op, random);

@@ -135,10 +135,10 @@ fn thermometer(number: &Value) -> Vec<Value> {
 /// `offset` counts modulo the number of rows.
 #[track_caller]
 fn to_offset(records: Records, keep: &Records, offset: &Value) -> (Records, Value) {
-    let mut blocks = Blocks { counts: Vec::new(), records };
-    let chunk_counts = (0..keep.chunk_count()).map(|chunk| Counts::of(&keep.chunk(chunk)[0]));
-    let chunk_counts: Vec<Counts> = chunk_counts.collect();
-    let mut level: Vec<Value> = chunk_counts.iter().map(Counts::total).collect();
+    let mut blocks = BlockCounts { counts: Vec::new(), records };
+    let chunk_counts = (0..keep.chunk_count()).map(|chunk| ChunkCounts::of(&keep.chunk(chunk)[0]));
+    let chunk_counts: Vec<ChunkCounts> = chunk_counts.collect();
+    let mut level: Vec<Value> = chunk_counts.iter().map(ChunkCounts::total).collect();
     blocks.counts.push(level.clone());
     while level.len() > 1 {
         level = level.chunks(2).map(|pair| sum(&pair[0], &pair[1])).collect();
@@ -163,16 +163,16 @@ fn modulo(number: &Value, width: u16) -> Value {
 }
 
 /// The rows of the power of two, and how many are kept in each block of chunks.
-struct Blocks {
+struct BlockCounts {
     /// For each level, the counts of blocks of 1, 2, 4, ... chunks.
     counts: Vec<Vec<Value>>,
     records: Records,
 }
 
-impl Blocks {
+impl BlockCounts {
     /// Compacts the `count` chunks from `first` on to `offset`.
     #[track_caller]
-    fn levels(&mut self, chunk_counts: &[Counts], first: usize, count: usize, offset: &Value) {
+    fn levels(&mut self, chunk_counts: &[ChunkCounts], first: usize, count: usize, offset: &Value) {
         if count == 1 {
             let rows = self.records.chunk(first);
             let rows = in_chunk(rows, &chunk_counts[first], offset);
@@ -250,17 +250,17 @@ fn narrowed(number: &Value, bits: u16) -> Value {
 }
 
 /// How many rows of a chunk are kept: in blocks of 1, 2, 4, ... rows, a block a lane.
-struct Counts(Vec<Value>);
+struct ChunkCounts(Vec<Value>);
 
-impl Counts {
+impl ChunkCounts {
     #[track_caller]
-    fn of(keep: &Value) -> Counts {
+    fn of(keep: &Value) -> ChunkCounts {
         let mut levels = vec![keep.clone()];
         while let Some(level) = levels.last().filter(|level| level.lanes() > 1) {
             let (even, odd) = level.deinterleave(1);
             levels.push(sum(&even, &odd));
         }
-        Counts(levels)
+        ChunkCounts(levels)
     }
 
     fn total(&self) -> Value {
@@ -270,7 +270,7 @@ impl Counts {
 
 /// OROffCompact of the rows of one chunk: all blocks of one size at once.
 #[track_caller]
-fn in_chunk(rows: Rows, counts: &Counts, offset: &Value) -> Rows {
+fn in_chunk(rows: Rows, counts: &ChunkCounts, offset: &Value) -> Rows {
     let lanes = lane_count(&rows);
     if lanes == 1 {
         return rows;

@@ -3,7 +3,7 @@
 use phineus_frontend::{Bit, Element, Records, Value, Vector};
 
 use crate::adjacent::adjacent;
-use crate::key::Key;
+use crate::key::SortKey;
 use crate::scan::last_valid;
 use crate::sort::sort;
 
@@ -34,13 +34,13 @@ pub fn loop_join(first: &Records, second: &Records, mut visit: impl FnMut(Vec<Va
 /// One sort of all rows by key, `first` before `second`, and a scan that carries rows of `first`
 /// forward: `O(n log^2 n)`.
 #[track_caller]
-pub fn join_unique(first: Records, second: Records, key: &Key) -> (Vector<Bit>, Records) {
+pub fn join_unique(first: Records, second: Records, key: &SortKey) -> (Vector<Bit>, Records) {
     let tracer = first.tracer().clone();
     let column_count = first.elements().len();
     let tag = |value: bool, rows| Vector::<Bit>::filled(&tracer, value, rows);
     let (tag_first, tag_second) = (tag(false, first.rows()), tag(true, second.rows()));
     let all = first.with_column(&tag_first).concat(second.with_column(&tag_second));
-    let sorted = sort(all, &key.clone().then(Key::column(column_count)));
+    let sorted = sort(all, &key.clone().then(SortKey::column(column_count)));
     let is_first = sorted.column::<Bit>(column_count).map(|tag| !tag);
     let (found, carried) = last_valid(&is_first, sorted.clone());
     let lanes = sorted.chunk_lanes();
@@ -61,7 +61,7 @@ pub fn join_unique(first: Records, second: Records, key: &Key) -> (Vector<Bit>, 
 
 /// Where a row's key differs from that of the row before it; the first row always begins a group.
 #[track_caller]
-pub fn group_begins(records: &Records, key: &Key) -> Vector<Bit> {
+pub fn group_begins(records: &Records, key: &SortKey) -> Vector<Bit> {
     let differs = adjacent(records, |row, next| key.eq(row, next).not());
     let first = Bit::constant(records.tracer(), true);
     let pieces = std::iter::once(first).chain(differs.into_iter().map(Bit::from_value));

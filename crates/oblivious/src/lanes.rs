@@ -3,8 +3,8 @@
 use phineus_bytecode::ElementType;
 use phineus_frontend::{Bit, Element, Value, Vector};
 
-use crate::key::Key;
-use crate::network::{Direction, Rows, exchange, swap};
+use crate::key::SortKey;
+use crate::network::{Rows, SortOrder, exchange, swap};
 
 pub(crate) fn lane_count(rows: &Rows) -> u32 {
     rows.first().map_or(0, Value::lanes)
@@ -25,7 +25,7 @@ fn joined(first: Rows, second: &Rows) -> Rows {
 
 /// The strides below the number of lanes, of the merge of one chunk: it becomes sorted.
 #[track_caller]
-pub(crate) fn merge(key: &Key, direction: Direction, mut rows: Rows) -> Rows {
+pub(crate) fn merge(key: &SortKey, direction: SortOrder, mut rows: Rows) -> Rows {
     for stride in strides(&rows).rev() {
         rows = stage(rows, stride, |_, a, b| exchange(key, direction, a, b));
     }
@@ -40,7 +40,7 @@ pub(crate) fn strides(rows: &Rows) -> impl DoubleEndedIterator<Item = u32> + use
 
 /// Which comparators of a stride are meant: those of whole blocks, or those of the rest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum ComparatorSet {
     Blocks,
     Rest,
 }
@@ -50,20 +50,20 @@ pub(crate) enum Part {
 pub(crate) fn stage(
     rows: Rows,
     stride: u32,
-    mut compare: impl FnMut(Part, &Rows, &Rows) -> (Rows, Rows),
+    mut compare: impl FnMut(ComparatorSet, &Rows, &Rows) -> (Rows, Rows),
 ) -> Rows {
     let lanes = lane_count(&rows);
     let whole = lanes / (2 * stride) * (2 * stride);
     if whole == lanes {
-        return blocks(rows, stride, |a, b| compare(Part::Blocks, a, b));
+        return blocks(rows, stride, |a, b| compare(ComparatorSet::Blocks, a, b));
     }
     let rest = each(&rows, |value| value.lane_slice(whole, lanes - whole));
-    let rest = partial(rest, stride, |a, b| compare(Part::Rest, a, b));
+    let rest = partial(rest, stride, |a, b| compare(ComparatorSet::Rest, a, b));
     if whole == 0 {
         return rest;
     }
     let front = each(&rows, |value| value.lane_slice(0, whole));
-    let front = blocks(front, stride, |a, b| compare(Part::Blocks, a, b));
+    let front = blocks(front, stride, |a, b| compare(ComparatorSet::Blocks, a, b));
     joined(front, &rest)
 }
 
@@ -100,7 +100,7 @@ fn partial(rows: Rows, stride: u32, exchange: impl FnOnce(&Rows, &Rows) -> (Rows
 
 /// Sorts one chunk.
 #[track_caller]
-pub(crate) fn sort(key: &Key, direction: Direction, rows: Rows) -> Rows {
+pub(crate) fn sort(key: &SortKey, direction: SortOrder, rows: Rows) -> Rows {
     let lanes = lane_count(&rows);
     if lanes.is_power_of_two() {
         sort_power(key, direction, rows)
@@ -111,7 +111,7 @@ pub(crate) fn sort(key: &Key, direction: Direction, rows: Rows) -> Rows {
 
 /// A power of two: all blocks of one size together, every other block the other way round.
 #[track_caller]
-fn sort_power(key: &Key, direction: Direction, mut rows: Rows) -> Rows {
+fn sort_power(key: &SortKey, direction: SortOrder, mut rows: Rows) -> Rows {
     let lanes = lane_count(&rows);
     let mut block = 2;
     while block < lanes {
@@ -122,7 +122,7 @@ fn sort_power(key: &Key, direction: Direction, mut rows: Rows) -> Rows {
             let per_block = block / 2;
             let turned = |j: u32| {
                 let odd = j / per_block % 2 == 1;
-                odd == (direction == Direction::Descending)
+                odd == (direction == SortOrder::Descending)
             };
             rows = blocks(rows, stride, |a, b| {
                 let wrong = key.lt(b, a);
@@ -150,7 +150,7 @@ fn pattern(value: &Value, bit: impl Fn(u32) -> bool) -> Value {
 
 /// Any number of lanes: halves, then a merge.
 #[track_caller]
-fn sort_any(key: &Key, direction: Direction, rows: Rows) -> Rows {
+fn sort_any(key: &SortKey, direction: SortOrder, rows: Rows) -> Rows {
     let lanes = lane_count(&rows);
     if lanes < 2 {
         return rows;

@@ -18,7 +18,7 @@ mod sort;
 pub use adjacent::adjacent;
 pub use compaction::compact;
 pub use join::{group_begins, join_unique, loop_join};
-pub use key::Key;
+pub use key::SortKey;
 pub use matching::Matching;
 pub use merge::{MergeRecord, merge, merge_bitonic, merge_recorded};
 pub use network::{merge_comparators, sort_comparators};

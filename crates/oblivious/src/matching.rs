@@ -15,7 +15,7 @@
 use phineus_bytecode::ElementType;
 use phineus_frontend::{Bit, Element, Records, Value, Vector, lanes_for};
 
-use crate::key::Key;
+use crate::key::SortKey;
 use crate::merge::{MergeRecord, merge_recorded};
 
 /// Two tables merged by key. Keys of the first are unique; each may stand in the second several
@@ -46,10 +46,11 @@ impl Matching {
         let (first, second, key) = if repeats > 1 {
             let [first, second] = [(first, false), (second, true)]
                 .map(|(rows, is_second)| with_order(rows, is_second, repeats));
-            let key = Key::column(KEY).then(Key::column(IS_SECOND)).then(Key::column(NUMBER));
+            let key =
+                SortKey::column(KEY).then(SortKey::column(IS_SECOND)).then(SortKey::column(NUMBER));
             (first, second, key)
         } else {
-            (first, second, Key::column(KEY))
+            (first, second, SortKey::column(KEY))
         };
         let (merged, record) = merge_recorded(first, second, &key);
         let equal = equals_next(&merged);
@@ -239,7 +240,7 @@ fn with_order(rows: Records, is_second: bool, repeats: u32) -> Records {
 #[track_caller]
 fn equals_next(rows: &Records) -> Records {
     let next = shifted_up(rows, 1);
-    let key = Key::column(KEY);
+    let key = SortKey::column(KEY);
     let equal = zipped(rows, &next, |row, next| vec![key.eq(row, next)]);
     // The row behind the last one is made of zeros, and zero may be a key.
     without_last(equal)

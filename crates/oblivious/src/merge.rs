@@ -14,27 +14,27 @@ use std::collections::BTreeMap;
 
 use phineus_frontend::{Records, Value};
 
-use crate::key::Key;
-use crate::lanes::{self, Part};
-use crate::network::{Direction, Rows, exchange, is_wrong, swap};
+use crate::key::SortKey;
+use crate::lanes::{self, ComparatorSet};
+use crate::network::{Rows, SortOrder, exchange, is_wrong, swap};
 
 /// Merges rows that descend and then ascend by `key`; the result ascends.
 ///
 /// [`crate::merge_comparators`] of them, of `key + record` ANDs each.
 #[track_caller]
-pub fn merge_bitonic(records: Records, key: &Key) -> Records {
+pub fn merge_bitonic(records: Records, key: &SortKey) -> Records {
     if records.rows() == 0 {
         return records;
     }
-    let mut network = Network::new(records, key);
+    let mut network = ChunkedRecords::new(records, key);
     let count = network.chunks.len();
-    network.merge(0, count, Direction::Ascending);
+    network.merge(0, count, SortOrder::Ascending);
     network.into_records()
 }
 
 /// Merges two sequences that both ascend by `key`. Turning the first round moves lanes, no gates.
 #[track_caller]
-pub fn merge(first: Records, second: Records, key: &Key) -> Records {
+pub fn merge(first: Records, second: Records, key: &SortKey) -> Records {
     merge_bitonic(first.reverse().concat(second), key)
 }
 
@@ -42,23 +42,23 @@ pub fn merge(first: Records, second: Records, key: &Key) -> Records {
 ///
 /// The decisions are secret bits, one for each of the [`crate::merge_comparators`].
 #[track_caller]
-pub fn merge_recorded(first: Records, second: Records, key: &Key) -> (Records, MergeRecord) {
+pub fn merge_recorded(first: Records, second: Records, key: &SortKey) -> (Records, MergeRecord) {
     let first_rows = first.rows();
     let records = first.reverse().concat(second);
     let lanes = records.chunk_lanes();
     if records.rows() == 0 {
         return (records, MergeRecord { swaps: BTreeMap::new(), first_rows, lanes });
     }
-    let mut network = Network::new(records, key);
+    let mut network = ChunkedRecords::new(records, key);
     network.swaps = Some(BTreeMap::new());
     let count = network.chunks.len();
-    network.merge(0, count, Direction::Ascending);
+    network.merge(0, count, SortOrder::Ascending);
     let swaps = network.swaps.take().unwrap_or_default();
     (network.into_records(), MergeRecord { swaps, first_rows, lanes })
 }
 
 /// Where a comparator stands: its two chunks, and within one chunk its stride and part.
-type Place = (usize, usize, u32, Part);
+type Place = (usize, usize, u32, ComparatorSet);
 
 /// The decisions of a merge; see [`merge_recorded`].
 pub struct MergeRecord {
@@ -78,8 +78,8 @@ impl MergeRecord {
         if rows == 0 {
             return (records.clone(), records);
         }
-        let key = Key::column(0);
-        let mut network = Network::new(records.rechunked(self.lanes), &key);
+        let key = SortKey::column(0);
+        let mut network = ChunkedRecords::new(records.rechunked(self.lanes), &key);
         let count = network.chunks.len();
         network.undo(count, &self.swaps);
         let records = network.into_records();
@@ -89,8 +89,8 @@ impl MergeRecord {
 }
 
 /// Records on which a network works chunk by chunk.
-pub(crate) struct Network<'a> {
-    key: &'a Key,
+pub(crate) struct ChunkedRecords<'a> {
+    key: &'a SortKey,
     tracer: phineus_frontend::Tracer,
     lanes: u32,
     pub(crate) chunks: Vec<Rows>,
@@ -98,8 +98,8 @@ pub(crate) struct Network<'a> {
     swaps: Option<BTreeMap<Place, Value>>,
 }
 
-impl Network<'_> {
-    pub(crate) fn new<'a>(records: Records, key: &'a Key) -> Network<'a> {
+impl ChunkedRecords<'_> {
+    pub(crate) fn new<'a>(records: Records, key: &'a SortKey) -> ChunkedRecords<'a> {
         let (tracer, lanes) = (records.tracer().clone(), records.chunk_lanes());
         let mut chunks: Vec<Rows> = vec![Vec::new(); records.chunk_count()];
         for column in records.into_columns() {
@@ -107,7 +107,7 @@ impl Network<'_> {
                 rows.push(value);
             }
         }
-        Network { key, tracer, lanes, chunks, swaps: None }
+        ChunkedRecords { key, tracer, lanes, chunks, swaps: None }
     }
 
     #[track_caller]
@@ -124,16 +124,16 @@ impl Network<'_> {
 
     /// Sorts chunk `index` by itself.
     #[track_caller]
-    pub(crate) fn sort_chunk(&mut self, index: usize, direction: Direction) {
+    pub(crate) fn sort_chunk(&mut self, index: usize, direction: SortOrder) {
         let rows = std::mem::take(&mut self.chunks[index]);
         self.chunks[index] = lanes::sort(self.key, direction, rows);
     }
 
     /// Merges the bitonic sequence in the `count` chunks from `first` on.
     #[track_caller]
-    pub(crate) fn merge(&mut self, first: usize, count: usize, direction: Direction) {
+    pub(crate) fn merge(&mut self, first: usize, count: usize, direction: SortOrder) {
         let bits = count.next_power_of_two().trailing_zeros();
-        let mut merge = Merge { network: self, first, count, direction };
+        let mut merge = ChunkMerge { network: self, first, count, direction };
         merge.levels(0, 0, bits, true);
     }
 
@@ -141,20 +141,20 @@ impl Network<'_> {
     #[track_caller]
     fn undo(&mut self, count: usize, swaps: &BTreeMap<Place, Value>) {
         let bits = count.next_power_of_two().trailing_zeros();
-        let mut undo = Undo { chunks: &mut self.chunks, swaps };
+        let mut undo = ReverseMerge { chunks: &mut self.chunks, swaps };
         undo.levels(0, 0, bits, true);
     }
 }
 
 /// The merge of one stretch of chunks.
-struct Merge<'n, 'k> {
-    network: &'n mut Network<'k>,
+struct ChunkMerge<'n, 'k> {
+    network: &'n mut ChunkedRecords<'k>,
     first: usize,
     count: usize,
-    direction: Direction,
+    direction: SortOrder,
 }
 
-impl Merge<'_, '_> {
+impl ChunkMerge<'_, '_> {
     /// The levels of `bits` bits from `low` on, for the chunks that agree with `base` elsewhere;
     /// afterwards, if they are the `last` levels, the strides within each chunk.
     #[track_caller]
@@ -195,14 +195,14 @@ impl Merge<'_, '_> {
             return;
         }
         let (a, b) = (self.first + a, self.first + b);
-        let Network { key, chunks, swaps, .. } = &mut *self.network;
+        let ChunkedRecords { key, chunks, swaps, .. } = &mut *self.network;
         let direction = self.direction;
         exchange_chunks(chunks, (a, b), |low, high| match swaps {
             None => exchange(key, direction, low, high),
             Some(swaps) => {
                 let wrong = is_wrong(key, direction, low, high);
                 let swapped = swap(&wrong, low, high);
-                swaps.insert((a, b, 0, Part::Blocks), wrong);
+                swaps.insert((a, b, 0, ComparatorSet::Blocks), wrong);
                 swapped
             }
         });
@@ -214,7 +214,7 @@ impl Merge<'_, '_> {
             return;
         }
         let at = self.first + chunk;
-        let Network { key, chunks, swaps, .. } = &mut *self.network;
+        let ChunkedRecords { key, chunks, swaps, .. } = &mut *self.network;
         let direction = self.direction;
         let mut rows = std::mem::take(&mut chunks[at]);
         let Some(swaps) = swaps else {
@@ -257,13 +257,13 @@ fn exchange_chunks(
     (chunks[a], chunks[b]) = (whole.collect(), high);
 }
 
-/// A merge backwards: [`Merge`] with its levels, parts and strides in reverse order.
-struct Undo<'n> {
+/// A merge backwards: [`ChunkMerge`] with its levels, parts and strides in reverse order.
+struct ReverseMerge<'n> {
     chunks: &'n mut Vec<Rows>,
     swaps: &'n BTreeMap<Place, Value>,
 }
 
-impl Undo<'_> {
+impl ReverseMerge<'_> {
     #[track_caller]
     fn levels(&mut self, base: usize, low: u32, bits: u32, last: bool) {
         if base >= self.chunks.len() {
@@ -298,7 +298,7 @@ impl Undo<'_> {
     #[track_caller]
     fn exchange(&mut self, a: usize, b: usize) {
         if b < self.chunks.len() {
-            let wrong = &self.swaps[&(a, b, 0, Part::Blocks)];
+            let wrong = &self.swaps[&(a, b, 0, ComparatorSet::Blocks)];
             exchange_chunks(self.chunks, (a, b), |low, high| swap(wrong, low, high));
         }
     }

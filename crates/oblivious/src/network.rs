@@ -10,20 +10,20 @@
 
 use phineus_frontend::Value;
 
-use crate::key::Key;
+use crate::key::SortKey;
 
 /// The direction in which a network sorts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub(crate) enum SortOrder {
     Ascending,
     Descending,
 }
 
-impl Direction {
-    pub(crate) fn reversed(self) -> Direction {
+impl SortOrder {
+    pub(crate) fn reversed(self) -> SortOrder {
         match self {
-            Direction::Ascending => Direction::Descending,
-            Direction::Descending => Direction::Ascending,
+            SortOrder::Ascending => SortOrder::Descending,
+            SortOrder::Descending => SortOrder::Ascending,
         }
     }
 }
@@ -34,16 +34,16 @@ pub(crate) type Rows = Vec<Value>;
 /// Puts two stretches of rows of equal length in order, row by row: `w` ANDs for `w` bits of
 /// record and `k` ANDs for `k` bits of key.
 #[track_caller]
-pub(crate) fn exchange(key: &Key, direction: Direction, a: &Rows, b: &Rows) -> (Rows, Rows) {
+pub(crate) fn exchange(key: &SortKey, direction: SortOrder, a: &Rows, b: &Rows) -> (Rows, Rows) {
     swap(&is_wrong(key, direction, a, b), a, b)
 }
 
 /// Bits that are 1 where rows of two stretches are in the wrong order.
 #[track_caller]
-pub(crate) fn is_wrong(key: &Key, direction: Direction, a: &Rows, b: &Rows) -> Value {
+pub(crate) fn is_wrong(key: &SortKey, direction: SortOrder, a: &Rows, b: &Rows) -> Value {
     match direction {
-        Direction::Ascending => key.lt(b, a),
-        Direction::Descending => key.lt(a, b),
+        SortOrder::Ascending => key.lt(b, a),
+        SortOrder::Descending => key.lt(a, b),
     }
 }
 

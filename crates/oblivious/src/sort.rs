@@ -6,26 +6,26 @@
 
 use phineus_frontend::Records;
 
-use crate::key::Key;
-use crate::merge::Network;
-use crate::network::Direction;
+use crate::key::SortKey;
+use crate::merge::ChunkedRecords;
+use crate::network::SortOrder;
 
 /// Sorts rows so that they ascend by `key`; rows with equal keys come in any order.
 ///
 /// [`crate::sort_comparators`] of them, of `key + record` ANDs each.
 #[track_caller]
-pub fn sort(records: Records, key: &Key) -> Records {
+pub fn sort(records: Records, key: &SortKey) -> Records {
     if records.rows() == 0 {
         return records;
     }
-    let mut network = Network::new(records, key);
+    let mut network = ChunkedRecords::new(records, key);
     let count = network.chunks.len();
-    sort_chunks(&mut network, 0, count, Direction::Ascending);
+    sort_chunks(&mut network, 0, count, SortOrder::Ascending);
     network.into_records()
 }
 
 #[track_caller]
-fn sort_chunks(network: &mut Network<'_>, first: usize, count: usize, direction: Direction) {
+fn sort_chunks(network: &mut ChunkedRecords<'_>, first: usize, count: usize, direction: SortOrder) {
     match count {
         0 => {}
         1 => network.sort_chunk(first, direction),

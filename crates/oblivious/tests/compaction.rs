@@ -6,7 +6,8 @@ use common::{Traced, numbers};
 use phineus_bytecode::Op;
 use phineus_frontend::{Bit, Element, Records, U16, Vector};
 use phineus_oblivious::{
-    Key, compact, group_begins, group_sums, join_unique, last_valid, loop_join, prefix_sum, scan,
+    SortKey, compact, group_begins, group_sums, join_unique, last_valid, loop_join, prefix_sum,
+    scan,
 };
 
 /// The lowest bit of a column.
@@ -121,7 +122,7 @@ fn valid_rows_are_carried_forward() {
 fn groups_are_summed() {
     for n in [1, 2, 9, 32, 70] {
         let mut traced = Traced::new(n, 2, 8, |_, records| {
-            let begins = group_begins(&records, &Key::column(0));
+            let begins = group_begins(&records, &SortKey::column(0));
             let sums = group_sums(&begins, records.column::<U16>(1));
             vec![Records::from_vector(sums)]
         });
@@ -143,7 +144,7 @@ fn unique_keys_find_their_partners() {
     for (first, second) in [(1, 1), (4, 9), (20, 13), (33, 40)] {
         let mut traced = Traced::new(first + second, 2, 8, move |_, records| {
             let (a, b) = (records.slice(0, first), records.slice(first, second));
-            let (valid, joined) = join_unique(a, b, &Key::column(0));
+            let (valid, joined) = join_unique(a, b, &SortKey::column(0));
             vec![Records::from_vector(valid), joined]
         });
         // Keys 0, 2, 4, ... once in the first table; any in the second.

@@ -11,7 +11,7 @@ use common::{Traced, numbers};
 use phineus_bytecode::{Instruction, Op, ProgramReader, Shape};
 use phineus_frontend::{Arguments, Records, U16, program, trace_to_file};
 use phineus_oblivious::{
-    Key, merge, merge_bitonic, merge_comparators, merge_recorded, sort, sort_comparators,
+    SortKey, merge, merge_bitonic, merge_comparators, merge_recorded, sort, sort_comparators,
 };
 
 fn rows(keys: &[u64]) -> Vec<Vec<u64>> {
@@ -33,7 +33,7 @@ fn sort_sorts_all_zeros_and_ones() {
     for lanes in [1, 2, 4, 16] {
         for n in 1..=10 {
             let mut network =
-                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &Key::column(0))]);
+                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &SortKey::column(0))]);
             for bits in 0..1u64 << n {
                 let keys_in: Vec<u64> = (0..n).map(|i| bits >> i & 1).collect();
                 let found = keys(&network.run(&rows(&keys_in))[0]);
@@ -48,7 +48,7 @@ fn merge_merges_all_zeros_and_ones() {
     for lanes in [1, 2, 4, 16] {
         for n in 1..=12u64 {
             let mut network = Traced::new(n, 1, lanes, |_, records| {
-                vec![merge_bitonic(records, &Key::column(0))]
+                vec![merge_bitonic(records, &SortKey::column(0))]
             });
             // Descending, then ascending: ones, zeros, ones.
             for ones in 0..=n {
@@ -68,7 +68,7 @@ fn two_ascending_sequences_are_merged() {
     for (first, second) in [(1, 1), (5, 3), (3, 5), (16, 16), (7, 40), (33, 31)] {
         let mut network = Traced::new(first + second, 1, 8, move |_, records| {
             let (a, b) = (records.slice(0, first), records.slice(first, second));
-            vec![merge(a, b, &Key::column(0))]
+            vec![merge(a, b, &SortKey::column(0))]
         });
         let a = sorted(&numbers(first, 50, first));
         let b = sorted(&numbers(second, 50, second + 100));
@@ -81,7 +81,7 @@ fn two_ascending_sequences_are_merged() {
 #[test]
 fn rows_move_together() {
     for n in (1..=66).chain([100, 127, 128, 129, 200, 255, 256, 257, 300]) {
-        let key = || Key::column(1).then(Key::bits(2, 0, 3));
+        let key = || SortKey::column(1).then(SortKey::bits(2, 0, 3));
         let mut network =
             Traced::new(n, 3, 16, move |_, records| vec![sort(records.clone(), &key())]);
         let columns = [numbers(n, 1000, n), numbers(n, 20, n + 1), numbers(n, 64, n + 2)];
@@ -103,12 +103,12 @@ fn networks_have_as_many_comparators_as_stated() {
     for lanes in [1, 4, 32] {
         for n in (1..=70).chain([127, 128, 129, 1000, 1024]) {
             let mut network =
-                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &Key::column(0))]);
+                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &SortKey::column(0))]);
             let found = network.lanes_of(Op::CondSwap);
             assert_eq!(found, sort_comparators(n, lanes.into()), "sort {n} by {lanes}");
             assert_eq!(network.lanes_of(Op::Lt), found);
             let mut network = Traced::new(n, 1, lanes, |_, records| {
-                vec![merge_bitonic(records, &Key::column(0))]
+                vec![merge_bitonic(records, &SortKey::column(0))]
             });
             let found = network.lanes_of(Op::CondSwap);
             assert_eq!(found, merge_comparators(n), "merge {n} by {lanes}");
@@ -166,7 +166,7 @@ fn chunk_reads(n: u64, lanes: u32, memory: usize) -> usize {
 fn merge_instructions(n: u64, lanes: u32) -> Vec<Instruction> {
     let program = program("test").party("a").trace(move |t, _| {
         let records = t.input("a", n).number::<U16>("x").lanes(lanes).read();
-        let merged = merge_bitonic(records, &Key::column(0));
+        let merged = merge_bitonic(records, &SortKey::column(0));
         t.output("y", &["a"]).vector("y", merged.column::<U16>(0)).write();
         Ok(())
     });
@@ -201,7 +201,7 @@ fn merges_are_undone() {
     for (lanes, (first, second)) in [1, 4, 8, 32].into_iter().flat_map(|l| sizes.map(|s| (l, s))) {
         let mut network = Traced::new(first + second, 2, lanes, move |_, records| {
             let (a, b) = (records.slice(0, first), records.slice(first, second));
-            let (merged, record) = merge_recorded(a, b, &Key::column(0));
+            let (merged, record) = merge_recorded(a, b, &SortKey::column(0));
             let (a, b) = record.undo(merged.clone());
             // Other columns than those that were merged, too.
             let beside = Records::from_vector(merged.column::<U16>(1));

@@ -13,9 +13,9 @@ use phineus_crypto::{Block, Delta, Prg};
 use phineus_ot::OtError;
 use phineus_ot::limits::{BASE_OT_COUNT, BATCH_OTS};
 use phineus_ot::{
-    ChoiceBits, CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, LpnParameters,
-    RandomOtReceiver, RandomOtSender, Security, SessionId, SilentReceiver, SilentSender,
-    SoftSpokenReceiver, SoftSpokenSender, base, extension_bytes, silent,
+    AdversaryModel, ChoiceBits, CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, LpnParameters,
+    RandomOtReceiver, RandomOtSender, SessionId, SilentReceiver, SilentSender, SoftSpokenReceiver,
+    SoftSpokenSender, base, extension_bytes, silent,
 };
 
 const REPETITIONS: usize = 7;
@@ -43,7 +43,7 @@ fn main() -> Result<(), OtError> {
         report("  random, both", &times, rate);
         let times = repeat(|| random_bits(&mut sender, &mut receiver, count))?;
         report("  random bits, both", &times, rate);
-        let (sender, receiver) = setup_for(field, Security::Malicious)?;
+        let (sender, receiver) = setup_for(field, AdversaryModel::Malicious)?;
         let mut sender = RandomOtSender::new(sender, &session());
         let mut receiver = RandomOtReceiver::new(receiver, &session());
         let times = repeat(|| random(&mut sender, &mut receiver, count))?;
@@ -154,12 +154,12 @@ fn base_ots() -> Result<(), OtError> {
 }
 
 fn setup(field: FieldBits) -> Result<(SoftSpokenSender, SoftSpokenReceiver), OtError> {
-    setup_for(field, Security::SemiHonest)
+    setup_for(field, AdversaryModel::SemiHonest)
 }
 
 fn setup_for(
     field: FieldBits,
-    security: Security,
+    security: AdversaryModel,
 ) -> Result<(SoftSpokenSender, SoftSpokenReceiver), OtError> {
     both(
         |channel| {

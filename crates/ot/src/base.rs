@@ -70,7 +70,7 @@ pub fn send(
         let first = chunk * BASE_OT_CHUNK;
         let keys = shared_keys(session, first, functions, &half_secret)?;
         for (i, (pad, function)) in pads.iter_mut().zip(functions.iter()).enumerate() {
-            let transcript = Transcript { session, index: first + i, sender_element, function };
+            let transcript = OtTranscript { session, index: first + i, sender_element, function };
             for (c, pad) in pad.iter_mut().enumerate() {
                 *pad = transcript.pad(c as u8, &keys[2 * i + c]);
             }
@@ -94,19 +94,19 @@ pub fn receive(
     choices: &[u64],
     pads: &mut [Block],
 ) -> Result<(), OtError> {
-    Asked::issue(channel, prg, session, choices, pads.len())?.finish(channel, pads)
+    ReceiverSent::issue(channel, prg, session, choices, pads.len())?.finish(channel, pads)
 }
 
 /// A receiver that has sent its elements and not yet heard from the sender. Until it does, this
 /// party may act as the sender of other OTs over the same channel.
-pub(crate) struct Asked {
+pub(crate) struct ReceiverSent {
     session: SessionId,
     choices: Zeroizing<Vec<u64>>,
     half_secrets: Zeroizing<Vec<Scalar>>,
     functions: Vec<Function>,
 }
 
-impl Asked {
+impl ReceiverSent {
     /// Sends the elements of `count` OTs.
     ///
     /// # Panics
@@ -117,12 +117,12 @@ impl Asked {
         session: &SessionId,
         choices: &[u64],
         count: usize,
-    ) -> Result<Asked, OtError> {
+    ) -> Result<ReceiverSent, OtError> {
         assert_eq!(choices.len(), count.div_ceil(64), "one choice bit per pad");
         #[cfg(any(test, feature = "testing"))]
         if Ideal::is_on() {
             let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
-            return Ok(Asked {
+            return Ok(ReceiverSent {
                 session,
                 choices,
                 half_secrets: Default::default(),
@@ -139,7 +139,7 @@ impl Asked {
             channel.flush()?;
         }
         let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
-        Ok(Asked { session, choices, half_secrets, functions })
+        Ok(ReceiverSent { session, choices, half_secrets, functions })
     }
 
     /// Takes the sender's element, which gives the pads.
@@ -169,7 +169,7 @@ impl Asked {
         let keys = encode_doubled(&halves);
         for (index, (pad, function)) in pads.iter_mut().zip(&self.functions).enumerate() {
             let session = &self.session;
-            let transcript = Transcript { session, index, sender_element, function };
+            let transcript = OtTranscript { session, index, sender_element, function };
             *pad = transcript.pad(choice(&self.choices, index), &keys[index]);
         }
         Ok(())
@@ -234,14 +234,14 @@ fn shared_keys(
 }
 
 /// Messages of one OT that both parties saw; its pads are bound to them.
-struct Transcript<'a> {
+struct OtTranscript<'a> {
     session: &'a SessionId,
     index: usize,
     sender_element: Encoded,
     function: &'a Function,
 }
 
-impl Transcript<'_> {
+impl OtTranscript<'_> {
     /// The pad for choice `c` under the agreed `key`.
     fn pad(&self, choice: u8, key: &Encoded) -> Block {
         let digest = Sha256::new()

@@ -18,7 +18,7 @@ use phineus_crypto::{Block, SecretBit};
 use super::limits::HASH_BLOCKS;
 use super::packing::mask;
 use super::random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
-use super::tile::Choices;
+use super::tile::ChoiceSource;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::OtError;
 
@@ -127,7 +127,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         x: &[u64],
         shares: &mut [u64],
     ) -> Result<(), OtError> {
-        self.correlate_with(channel, Choices::Chosen, correlation, x, shares)
+        self.correlate_with(channel, ChoiceSource::Chosen, correlation, x, shares)
     }
 
     /// As [`RandomOtSender::correlate`], with random choices.
@@ -144,13 +144,13 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         x: &[u64],
         shares: &mut [u64],
     ) -> Result<(), OtError> {
-        self.correlate_with(channel, Choices::Random, correlation, x, shares)
+        self.correlate_with(channel, ChoiceSource::Random, correlation, x, shares)
     }
 
     fn correlate_with(
         &mut self,
         channel: &mut impl Channel,
-        choices: Choices,
+        choices: ChoiceSource,
         correlation: Correlation,
         x: &[u64],
         shares: &mut [u64],
@@ -194,7 +194,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         one: &mut [u64],
     ) -> Result<(), OtError> {
         assert_eq!(zero.len(), one.len(), "two words per OT");
-        let choices = if random { Choices::Random } else { Choices::Chosen };
+        let choices = if random { ChoiceSource::Random } else { ChoiceSource::Chosen };
         self.extend_tiles(channel, choices, zero.len(), 1, |_, _, first, zeros, ones| {
             let words = zero[first..].iter_mut().zip(&mut one[first..]);
             for ((zero, one), blocks) in words.zip(zeros.chunks_exact(1).zip(ones.chunks_exact(1)))

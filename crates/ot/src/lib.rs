@@ -17,8 +17,8 @@
 //! [`OtKind`] chooses between the two extensions while a program runs.
 //!
 //! Adversary: semi-honest from the extension upwards, or any receiver with
-//! [`Security::Malicious`]; the base OTs are secure against a malicious party. Everything works on
-//! slices over a [`Channel`] and is usable on its own.
+//! [`AdversaryModel::Malicious`]; the base OTs are secure against a malicious party. Everything
+//! works on slices over a [`Channel`] and is usable on its own.
 
 pub mod base;
 pub mod chosen;
@@ -57,7 +57,7 @@ pub use costs::{extension_bytes, random_extension_bytes, setup_bytes};
 pub use error::OtError;
 pub use kind::{OtExtensionReceiver, OtExtensionSender, OtKind};
 pub use lpn::LpnParameters;
-pub use parameters::{FieldBits, Security};
+pub use parameters::{AdversaryModel, FieldBits};
 pub use precomputed::{PrecomputedReceiver, PrecomputedSender};
 pub use product::product_bytes;
 pub use random::{ChoiceBits, RandomOtReceiver, RandomOtSender};

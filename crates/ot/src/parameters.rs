@@ -43,7 +43,7 @@ impl FieldBits {
 
 /// Against which receivers an extension is secure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Security {
+pub enum AdversaryModel {
     /// Receivers that follow the protocol.
     SemiHonest,
     /// Any receiver: it is checked after every tile (`consistency`). Any sender is harmless.

@@ -66,7 +66,7 @@ impl PrecomputedSender {
     ) -> Result<PrecomputedSender, OtError> {
         check(correlation);
         let mut pads = Zeroizing::new(vec![[0; 2]; count]);
-        let choices = super::tile::Choices::Random;
+        let choices = super::tile::ChoiceSource::Random;
         random.extend_tiles(channel, choices, count, 1, |_, _, first, zero, one| {
             let messages = zero.chunks_exact(1).zip(one.chunks_exact(1));
             for (pads, (zero, one)) in pads[first..].iter_mut().zip(messages) {

@@ -14,7 +14,7 @@ use phineus_crypto::SecretBit;
 use super::correlated::{Correlation, pad_word};
 use super::packing::{bits_at, mask};
 use super::random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
-use super::tile::Choices;
+use super::tile::ChoiceSource;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::OtError;
 
@@ -45,7 +45,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         let width = u32::from(width);
         assert_eq!(x.len(), shares.len(), "a share per element");
         shares.fill(0);
-        let choices = if random { Choices::Random } else { Choices::Chosen };
+        let choices = if random { ChoiceSource::Random } else { ChoiceSource::Chosen };
         let count = x.len() * width as usize;
         let (mut element, mut bit) = (0, 0);
         self.extend_tiles(channel, choices, count, 1, |sink, channel, _, zero, one| {

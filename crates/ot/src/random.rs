@@ -16,14 +16,14 @@ use zeroize::Zeroizing;
 
 use super::limits::{BATCH_OTS, HASH_BLOCKS, OT_COUNT_MAX, TILE_OTS};
 use super::packing::{BitSink, BitSource};
-use super::tile::Choices;
+use super::tile::ChoiceSource;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId};
 use crate::OtError;
 
 /// The party that gets both messages of each OT.
 pub struct RandomOtSender<S> {
     correlated: S,
-    pads: Pads,
+    pads: PadHasher,
     /// Room for one tile of correlated OTs.
     q: Zeroizing<Vec<Block>>,
     /// Room for the messages of both choices that are hashed at a time.
@@ -34,7 +34,7 @@ pub struct RandomOtSender<S> {
 /// The party that gets the message of its choice.
 pub struct RandomOtReceiver<R> {
     correlated: R,
-    pads: Pads,
+    pads: PadHasher,
     /// Room for one batch of correlated OTs.
     t: Zeroizing<Vec<Block>>,
     /// Room for the messages that are hashed at a time.
@@ -56,7 +56,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         let room = |blocks: usize| Zeroizing::new(vec![Block::ZERO; blocks]);
         RandomOtSender {
             correlated,
-            pads: Pads::new(session),
+            pads: PadHasher::new(session),
             q: room(TILE_OTS),
             messages: [room(HASH_BLOCKS), room(HASH_BLOCKS)],
             sink: BitSink::with_capacity(2 * HASH_BLOCKS),
@@ -86,7 +86,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         channel: &mut impl Channel,
         messages: &mut [[Block; 2]],
     ) -> Result<(), OtError> {
-        self.extend_pairs(channel, Choices::Chosen, messages)
+        self.extend_pairs(channel, ChoiceSource::Chosen, messages)
     }
 
     /// As [`RandomOtSender::extend`], with random choices.
@@ -98,13 +98,13 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         channel: &mut impl Channel,
         messages: &mut [[Block; 2]],
     ) -> Result<(), OtError> {
-        self.extend_pairs(channel, Choices::Random, messages)
+        self.extend_pairs(channel, ChoiceSource::Random, messages)
     }
 
     fn extend_pairs(
         &mut self,
         channel: &mut impl Channel,
-        choices: Choices,
+        choices: ChoiceSource,
         messages: &mut [[Block; 2]],
     ) -> Result<(), OtError> {
         self.extend_tiles(channel, choices, messages.len(), 1, |_, _, first, zero, one| {
@@ -121,7 +121,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
     pub(crate) fn extend_tiles<C: Channel>(
         &mut self,
         channel: &mut C,
-        choices: Choices,
+        choices: ChoiceSource,
         count: usize,
         blocks: usize,
         mut take: impl FnMut(&mut BitSink, &mut C, usize, &[Block], &[Block]) -> Result<(), OtError>,
@@ -134,8 +134,8 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         for tile in (0..count).step_by(TILE_OTS) {
             let q = &mut self.q[..TILE_OTS.min(count - tile)];
             match choices {
-                Choices::Chosen => self.correlated.extend(channel, q)?,
-                Choices::Random => self.correlated.extend_random(channel, q)?,
+                ChoiceSource::Chosen => self.correlated.extend(channel, q)?,
+                ChoiceSource::Random => self.correlated.extend_random(channel, q)?,
             }
             for (i, q) in q.chunks(piece).enumerate() {
                 let [zero, one] = &mut self.messages;
@@ -162,7 +162,7 @@ impl<R: CorrelatedOtReceiver> RandomOtReceiver<R> {
         let room = |blocks: usize| Zeroizing::new(vec![Block::ZERO; blocks]);
         RandomOtReceiver {
             correlated,
-            pads: Pads::new(session),
+            pads: PadHasher::new(session),
             t: room(BATCH_OTS),
             messages: room(HASH_BLOCKS),
             source: BitSource::with_capacity(2 * HASH_BLOCKS),
@@ -297,14 +297,14 @@ fn ensure_room(buffer: &mut Zeroizing<Vec<Block>>, blocks: usize) {
 }
 
 /// The hash and the number of the next block.
-struct Pads {
+struct PadHasher {
     hash: CrHash,
     next: u64,
 }
 
-impl Pads {
-    fn new(session: &SessionId) -> Pads {
-        Pads { hash: CrHash::new(session.hash_key("phineus random OT 1")), next: 0 }
+impl PadHasher {
+    fn new(session: &SessionId) -> PadHasher {
+        PadHasher { hash: CrHash::new(session.hash_key("phineus random OT 1")), next: 0 }
     }
 
     /// The first of `count` tweaks that are used up hereby.

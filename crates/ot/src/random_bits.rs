@@ -7,7 +7,7 @@ use phineus_channels::Channel;
 
 use super::packing::select_bits;
 use super::random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
-use super::tile::Choices;
+use super::tile::ChoiceSource;
 use super::{CorrelatedOtReceiver, CorrelatedOtSender};
 use crate::OtError;
 
@@ -27,7 +27,7 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         zero: &mut [u64],
         one: &mut [u64],
     ) -> Result<(), OtError> {
-        self.bits(channel, Choices::Chosen, count, zero, one)
+        self.bits(channel, ChoiceSource::Chosen, count, zero, one)
     }
 
     /// As [`RandomOtSender::extend_bits`], with random choices.
@@ -44,13 +44,13 @@ impl<S: CorrelatedOtSender> RandomOtSender<S> {
         zero: &mut [u64],
         one: &mut [u64],
     ) -> Result<(), OtError> {
-        self.bits(channel, Choices::Random, count, zero, one)
+        self.bits(channel, ChoiceSource::Random, count, zero, one)
     }
 
     fn bits(
         &mut self,
         channel: &mut impl Channel,
-        choices: Choices,
+        choices: ChoiceSource,
         count: usize,
         zero: &mut [u64],
         one: &mut [u64],

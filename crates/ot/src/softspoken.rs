@@ -12,8 +12,8 @@
 //! instructions a cycle are 5 cycles, 800 M OT/s at 4 GHz; all that is not AES comes on top.
 //! Invariants: both parties extend by the same counts in the same order; a leaf's generator never
 //! goes back; constant time. State is allocated at set-up, extending allocates nothing.
-//! Not protected: a malicious receiver, unless [`Security::Malicious`] is asked for. The select
-//! bit of delta is fixed to 1 for garbling, so the extension rests on 127 unknown bits.
+//! Not protected: a malicious receiver, unless [`AdversaryModel::Malicious`] is asked for. The
+//! select bit of delta is fixed to 1 for garbling, so the extension rests on 127 unknown bits.
 
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
@@ -22,8 +22,8 @@ use zeroize::Zeroizing;
 
 use super::consistency::{self, Challenges};
 use super::limits::{BASE_OT_COUNT, BATCH_OTS, FIELD_BITS_MAX, TILE_OTS};
-use super::parameters::{FieldBits, Security};
-use super::tile::{COLUMN_STRIDE_MAX, Choices, ROW_BLOCKS_MAX, Tile};
+use super::parameters::{AdversaryModel, FieldBits};
+use super::tile::{COLUMN_STRIDE_MAX, ChoiceSource, OtTile, ROW_BLOCKS_MAX};
 use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, base, pprf, vole};
 use crate::OtError;
 
@@ -39,7 +39,7 @@ pub struct SoftSpokenSender {
     delta: Delta,
     /// One generator per known leaf, tree after tree, in the order of `pprf::evaluate`.
     generators: Vec<Prg>,
-    tile: Tile,
+    tile: OtTile,
     /// Transcript for the challenges of the checks.
     challenges: Challenges,
 }
@@ -58,7 +58,8 @@ pub fn setup_both(
     field: FieldBits,
     delta: Delta,
 ) -> Result<(SoftSpokenSender, SoftSpokenReceiver), OtError> {
-    let asked = SenderSetup::issue(channel, prg, outgoing, field, Security::SemiHonest, delta)?;
+    let asked =
+        SenderSetup::issue(channel, prg, outgoing, field, AdversaryModel::SemiHonest, delta)?;
     let receiver = SoftSpokenReceiver::setup(channel, prg, incoming, field)?;
     Ok((asked.finish(channel)?, receiver))
 }
@@ -67,7 +68,7 @@ pub fn setup_both(
 pub struct SoftSpokenReceiver {
     /// One generator per leaf, tree after tree.
     generators: Vec<Prg>,
-    pub(crate) tile: Tile,
+    pub(crate) tile: OtTile,
     /// Transcript for the challenges of the checks.
     challenges: Challenges,
 }
@@ -76,9 +77,9 @@ pub struct SoftSpokenReceiver {
 pub(crate) struct SenderSetup {
     session: SessionId,
     field: FieldBits,
-    security: Security,
+    security: AdversaryModel,
     delta: Delta,
-    asked: base::Asked,
+    asked: base::ReceiverSent,
 }
 
 impl SenderSetup {
@@ -88,13 +89,13 @@ impl SenderSetup {
         prg: &mut Prg,
         session: &SessionId,
         field: FieldBits,
-        security: Security,
+        security: AdversaryModel,
         delta: Delta,
     ) -> Result<SenderSetup, OtError> {
         let path = Zeroizing::new(delta.block().to_bits());
         // A base OT gives the seeds beside the path: the choice is the complement of delta's bit.
         let choices = Zeroizing::new([!*path as u64, (!*path >> 64) as u64]);
-        let asked = base::Asked::issue(channel, prg, session, &*choices, BASE_OT_COUNT)?;
+        let asked = base::ReceiverSent::issue(channel, prg, session, &*choices, BASE_OT_COUNT)?;
         Ok(SenderSetup { session: session.clone(), field, security, delta, asked })
     }
 
@@ -119,13 +120,13 @@ impl SenderSetup {
             channel.recv(message.as_mut_bytes())?;
             let leaves = &mut leaves[..1 << width];
             pprf::evaluate(&path, &pads, &message, leaves);
-            if security == Security::Malicious {
+            if security == AdversaryModel::Malicious {
                 challenges.absorb(message.as_bytes());
                 consistency::check_tree(channel, &mut challenges, &path, leaves)?;
             }
             generators.extend(leaves[1..].iter().map(|&seed| Prg::from_seed(seed)));
         }
-        Ok(SoftSpokenSender { delta, generators, tile: Tile::new(field, security), challenges })
+        Ok(SoftSpokenSender { delta, generators, tile: OtTile::new(field, security), challenges })
     }
 }
 
@@ -141,7 +142,7 @@ impl SoftSpokenSender {
         field: FieldBits,
         delta: Delta,
     ) -> Result<SoftSpokenSender, OtError> {
-        SoftSpokenSender::setup_for(channel, prg, session, field, Security::SemiHonest, delta)
+        SoftSpokenSender::setup_for(channel, prg, session, field, AdversaryModel::SemiHonest, delta)
     }
 
     /// As [`SoftSpokenSender::setup`], secure against the receivers of `security`; both parties
@@ -154,7 +155,7 @@ impl SoftSpokenSender {
         prg: &mut Prg,
         session: &SessionId,
         field: FieldBits,
-        security: Security,
+        security: AdversaryModel,
         delta: Delta,
     ) -> Result<SoftSpokenSender, OtError> {
         SenderSetup::issue(channel, prg, session, field, security, delta)?.finish(channel)
@@ -163,7 +164,7 @@ impl SoftSpokenSender {
     fn extend_tile(
         &mut self,
         channel: &mut impl Channel,
-        choices: Choices,
+        choices: ChoiceSource,
         q: &mut [Block],
     ) -> Result<(), OtError> {
         let delta = self.delta.block().to_bits();
@@ -173,7 +174,7 @@ impl SoftSpokenSender {
         let (tile, generators) = (&mut self.tile, &mut self.generators);
         let challenges = &mut self.challenges;
         channel.recv_with(correction_bytes, |corrections| {
-            if tile.security == Security::Malicious {
+            if tile.security == AdversaryModel::Malicious {
                 challenges.absorb(corrections);
             }
             let mut corrections = corrections.chunks_exact(row_bytes);
@@ -194,7 +195,7 @@ impl SoftSpokenSender {
                 vole::fold_but_one(width, leaves, columns, common, (delta >> first) as u8);
             }
         })?;
-        if self.tile.security == Security::Malicious {
+        if self.tile.security == AdversaryModel::Malicious {
             let columns = &self.tile.columns[..BASE_OT_COUNT * row];
             consistency::check_columns(channel, &self.challenges, &self.delta, columns)?;
         }
@@ -205,7 +206,7 @@ impl SoftSpokenSender {
     fn extend_all(
         &mut self,
         channel: &mut impl Channel,
-        choices: Choices,
+        choices: ChoiceSource,
         q: &mut [Block],
     ) -> Result<(), OtError> {
         self.tile.count(q.len());
@@ -219,7 +220,7 @@ impl CorrelatedOtSender for SoftSpokenSender {
     }
 
     fn extend(&mut self, channel: &mut impl Channel, q: &mut [Block]) -> Result<(), OtError> {
-        self.extend_all(channel, Choices::Chosen, q)
+        self.extend_all(channel, ChoiceSource::Chosen, q)
     }
 
     fn extend_random(
@@ -227,7 +228,7 @@ impl CorrelatedOtSender for SoftSpokenSender {
         channel: &mut impl Channel,
         q: &mut [Block],
     ) -> Result<(), OtError> {
-        self.extend_all(channel, Choices::Random, q)
+        self.extend_all(channel, ChoiceSource::Random, q)
     }
 }
 
@@ -242,7 +243,7 @@ impl SoftSpokenReceiver {
         session: &SessionId,
         field: FieldBits,
     ) -> Result<SoftSpokenReceiver, OtError> {
-        SoftSpokenReceiver::setup_for(channel, prg, session, field, Security::SemiHonest)
+        SoftSpokenReceiver::setup_for(channel, prg, session, field, AdversaryModel::SemiHonest)
     }
 
     /// The counterpart of [`SoftSpokenSender::setup_for`].
@@ -254,7 +255,7 @@ impl SoftSpokenReceiver {
         prg: &mut Prg,
         session: &SessionId,
         field: FieldBits,
-        security: Security,
+        security: AdversaryModel,
     ) -> Result<SoftSpokenReceiver, OtError> {
         let mut pads = Zeroizing::new([[Block::ZERO; 2]; BASE_OT_COUNT]);
         base::send(channel, prg, session, &mut *pads)?;
@@ -270,21 +271,22 @@ impl SoftSpokenReceiver {
             let leaves = &mut leaves[..1 << width];
             pprf::build(&pads, leaves, &mut message);
             channel.send(message.as_bytes())?;
-            if security == Security::Malicious {
+            if security == AdversaryModel::Malicious {
                 challenges.absorb(message.as_bytes());
                 consistency::prove_tree(channel, &mut challenges, leaves)?;
             }
             generators.extend(leaves.iter().map(|&seed| Prg::from_seed(seed)));
         }
         channel.flush()?;
-        Ok(SoftSpokenReceiver { generators, tile: Tile::new(field, security), challenges })
+        Ok(SoftSpokenReceiver { generators, tile: OtTile::new(field, security), challenges })
     }
 
-    /// One tile. With [`Choices::Random`] the choices are written, else read, as bits of `chosen`.
+    /// One tile. With [`ChoiceSource::Random`] the choices are written, else read, as bits of
+    /// `chosen`.
     fn extend_tile(
         &mut self,
         channel: &mut impl Channel,
-        choices: Choices,
+        choices: ChoiceSource,
         chosen: &mut [Block; ROW_BLOCKS_MAX],
         t: &mut [Block],
     ) -> Result<(), OtError> {
@@ -304,7 +306,7 @@ impl SoftSpokenReceiver {
                 let u = &mut tile.common[..row];
                 let columns = (&mut tile.columns[first * stride..][..width * stride], stride);
                 vole::fold_all(width, leaves, columns, u);
-                if i == 0 && tile.security == Security::Malicious {
+                if i == 0 && tile.security == AdversaryModel::Malicious {
                     // The OTs that mask the check have random choices always.
                     chosen[row - 1] = u[row - 1];
                 }
@@ -320,11 +322,11 @@ impl SoftSpokenReceiver {
                     chosen[..row].copy_from_slice(u);
                 }
             }
-            if tile.security == Security::Malicious {
+            if tile.security == AdversaryModel::Malicious {
                 challenges.absorb(message);
             }
         })?;
-        if self.tile.security == Security::Malicious {
+        if self.tile.security == AdversaryModel::Malicious {
             let columns = &self.tile.columns[..BASE_OT_COUNT * row];
             consistency::prove_columns(channel, &self.challenges, &chosen[..row], columns)?;
         }
@@ -350,7 +352,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
             for (word, choice) in words.iter_mut().zip(tile_choices) {
                 *word = choice.to_le();
             }
-            self.extend_tile(channel, Choices::Chosen, &mut chosen, t)?;
+            self.extend_tile(channel, ChoiceSource::Chosen, &mut chosen, t)?;
             flush_after_batch(channel, i)?;
         }
         Ok(channel.flush()?)
@@ -367,7 +369,7 @@ impl CorrelatedOtReceiver for SoftSpokenReceiver {
         let mut chosen = Zeroizing::new([Block::ZERO; ROW_BLOCKS_MAX]);
         let tiles = t.chunks_mut(TILE_OTS).zip(choices.chunks_mut(TILE_OTS / 64));
         for (i, (t, choices)) in tiles.enumerate() {
-            self.extend_tile(channel, Choices::Random, &mut chosen, t)?;
+            self.extend_tile(channel, ChoiceSource::Random, &mut chosen, t)?;
             let words = <[u64]>::ref_from_bytes(chosen.as_bytes());
             let words = words.expect("a block is two aligned words");
             for (choice, word) in choices.iter_mut().zip(words) {

@@ -5,7 +5,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::limits::{BASE_OT_COUNT, OT_COUNT_MAX, TILE_OTS};
-use super::parameters::{FieldBits, Security};
+use super::parameters::{AdversaryModel, FieldBits};
 
 /// Blocks of one row of a full tile.
 const TILE_BLOCKS: usize = TILE_OTS / 128;
@@ -28,48 +28,48 @@ pub(crate) const COLUMN_STRIDE_MAX: usize = TILE_BLOCKS + COLUMN_GAP;
 /// that `u` as well. Sending instead the difference of *every* VOLE's `u` to the choices is the
 /// same information (each row is the old one XOR that difference) and takes no second pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Choices {
+pub(crate) enum ChoiceSource {
     /// The receiver says them.
     Chosen,
     /// They are drawn.
     Random,
 }
 
-impl Choices {
+impl ChoiceSource {
     /// Whether VOLE `index` sends a correction.
     pub(crate) fn corrects(self, index: usize) -> bool {
-        self == Choices::Chosen || index > 0
+        self == ChoiceSource::Chosen || index > 0
     }
 
     /// Corrections per tile.
     pub(crate) fn rows(self, field: FieldBits) -> usize {
-        field.vole_count() - usize::from(self == Choices::Random)
+        field.vole_count() - usize::from(self == ChoiceSource::Random)
     }
 }
 
 /// The working memory of one tile and the count of OTs so far.
-pub(crate) struct Tile {
+pub(crate) struct OtTile {
     pub(crate) field: FieldBits,
-    pub(crate) security: Security,
+    pub(crate) security: AdversaryModel,
     /// The rows of one tree's leaves.
     pub(crate) leaves: Zeroizing<Vec<Block>>,
     /// One row: the `u` of a VOLE or its correction.
     pub(crate) common: Zeroizing<Vec<Block>>,
-    /// The bit matrix, one row per bit of delta, [`Tile::stride`] apart.
+    /// The bit matrix, one row per bit of delta, [`OtTile::stride`] apart.
     pub(crate) columns: Zeroizing<Vec<Block>>,
     ot_count: u64,
     /// Deviations of a test's receiver.
     #[cfg(test)]
-    pub(crate) lies: Lies,
+    pub(crate) lies: FlippedBits,
 }
 
 /// Bits of a VOLE's `u` that a malicious receiver flips: the VOLE, and the OT of the tile.
 #[cfg(test)]
 #[derive(Default)]
-pub(crate) struct Lies(pub(crate) Vec<(usize, usize)>);
+pub(crate) struct FlippedBits(pub(crate) Vec<(usize, usize)>);
 
 #[cfg(test)]
-impl Lies {
+impl FlippedBits {
     pub(crate) fn tell(&self, vole: usize, u: &mut [Block]) {
         for &(_, ot) in self.0.iter().filter(|lie| lie.0 == vole) {
             u[ot / 128] ^= Block::from_bits(1 << (ot % 128));
@@ -77,10 +77,10 @@ impl Lies {
     }
 }
 
-impl Tile {
-    pub(crate) fn new(field: FieldBits, security: Security) -> Tile {
+impl OtTile {
+    pub(crate) fn new(field: FieldBits, security: AdversaryModel) -> OtTile {
         let rows = |count: usize| Zeroizing::new(vec![Block::ZERO; count * ROW_BLOCKS_MAX]);
-        Tile {
+        OtTile {
             field,
             security,
             leaves: rows(1 << field.bits()),
@@ -88,7 +88,7 @@ impl Tile {
             columns: Zeroizing::new(vec![Block::ZERO; BASE_OT_COUNT * COLUMN_STRIDE_MAX]),
             ot_count: 0,
             #[cfg(test)]
-            lies: Lies::default(),
+            lies: FlippedBits::default(),
         }
     }
 
@@ -104,8 +104,8 @@ impl Tile {
     /// Blocks of a row for `ots` OTs, and its bytes in a correction.
     pub(crate) fn row(&self, ots: usize) -> (usize, usize) {
         match self.security {
-            Security::SemiHonest => (ots.div_ceil(128), ots.div_ceil(8)),
-            Security::Malicious => {
+            AdversaryModel::SemiHonest => (ots.div_ceil(128), ots.div_ceil(8)),
+            AdversaryModel::Malicious => {
                 let blocks = ots.div_ceil(128) + 1;
                 (blocks, blocks * size_of::<Block>())
             }
@@ -116,8 +116,8 @@ impl Tile {
     /// together, and are not of 512 bytes.
     pub(crate) fn stride(&self, row: usize) -> usize {
         match self.security {
-            Security::SemiHonest => row + COLUMN_GAP,
-            Security::Malicious => row,
+            AdversaryModel::SemiHonest => row + COLUMN_GAP,
+            AdversaryModel::Malicious => row,
         }
     }
 

@@ -73,15 +73,15 @@ fn words_mut(blocks: &mut [Block]) -> &mut [u64] {
 }
 
 /// A pass over rows of words.
-trait Pass {
+trait RowPass {
     /// Lengths that are public.
     fn sizes(&self) -> [usize; 4];
 
     /// Does the words from `at` on that fit `L`, for a field of 2^`K` elements in trees `T`.
-    fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize);
+    fn step<T: Tree, L: WordVector, const K: usize>(&mut self, row: usize, at: usize);
 
     #[inline(always)]
-    fn run<T: Tree, L: Lane, const K: usize>(&mut self, row: usize) {
+    fn run<T: Tree, L: WordVector, const K: usize>(&mut self, row: usize) {
         let wide = row / L::WORDS * L::WORDS;
         for at in (0..wide).step_by(L::WORDS) {
             self.step::<T, L, K>(row, at);
@@ -99,13 +99,13 @@ struct FoldAll<'a> {
     u: &'a mut [u64],
 }
 
-impl Pass for FoldAll<'_> {
+impl RowPass for FoldAll<'_> {
     fn sizes(&self) -> [usize; 4] {
         [self.leaves.len(), self.columns.len(), self.stride, self.u.len()]
     }
 
     #[inline(always)]
-    fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize) {
+    fn step<T: Tree, L: WordVector, const K: usize>(&mut self, row: usize, at: usize) {
         let (v, u) = fold::<T, L, K>(self.leaves, row, at);
         for (b, v) in v.into_iter().enumerate() {
             v.store(self.columns, b * self.stride + at);
@@ -123,13 +123,13 @@ struct FoldButOne<'a> {
     masks: [u64; FIELD_BITS_MAX],
 }
 
-impl Pass for FoldButOne<'_> {
+impl RowPass for FoldButOne<'_> {
     fn sizes(&self) -> [usize; 4] {
         [self.leaves.len(), self.columns.len(), self.stride, self.correction.len()]
     }
 
     #[inline(always)]
-    fn step<T: Tree, L: Lane, const K: usize>(&mut self, row: usize, at: usize) {
+    fn step<T: Tree, L: WordVector, const K: usize>(&mut self, row: usize, at: usize) {
         let (w, _) = fold::<T, L, K>(self.leaves, row, at);
         let correction = L::load(self.correction, at);
         for (b, (w, mask)) in w.into_iter().zip(self.masks).enumerate() {
@@ -141,7 +141,11 @@ impl Pass for FoldButOne<'_> {
 /// At word `at` of every row: for each bit the sum of the leaves whose number has it, and the sum
 /// of all leaves.
 #[inline(always)]
-fn fold<T: Tree, L: Lane, const K: usize>(leaves: &[u64], row: usize, at: usize) -> ([L; K], L) {
+fn fold<T: Tree, L: WordVector, const K: usize>(
+    leaves: &[u64],
+    row: usize,
+    at: usize,
+) -> ([L; K], L) {
     let (mut bits, mut total) = ([L::splat(0); K], L::splat(0));
     for group in 0..1 << (K - T::LEVELS) {
         let sum = T::sum(leaves, row, at, group << T::LEVELS, &mut bits);
@@ -159,7 +163,8 @@ trait Tree {
 
     /// Gives the sum of the leaves from number `first` on, and adds to each of the lowest
     /// `LEVELS` of `bits` the sum of those whose number has that bit.
-    fn sum<L: Lane>(leaves: &[u64], row: usize, at: usize, first: usize, bits: &mut [L]) -> L;
+    fn sum<L: WordVector>(leaves: &[u64], row: usize, at: usize, first: usize, bits: &mut [L])
+    -> L;
 }
 
 struct Leaf;
@@ -168,19 +173,25 @@ impl Tree for Leaf {
     const LEVELS: usize = 0;
 
     #[inline(always)]
-    fn sum<L: Lane>(leaves: &[u64], row: usize, at: usize, first: usize, _: &mut [L]) -> L {
+    fn sum<L: WordVector>(leaves: &[u64], row: usize, at: usize, first: usize, _: &mut [L]) -> L {
         L::load(leaves, first * row + at)
     }
 }
 
 /// Two subtrees; the upper one has bit `LEVELS - 1` set.
-struct Node<T>(std::marker::PhantomData<T>);
+struct SubtreePair<T>(std::marker::PhantomData<T>);
 
-impl<T: Tree> Tree for Node<T> {
+impl<T: Tree> Tree for SubtreePair<T> {
     const LEVELS: usize = T::LEVELS + 1;
 
     #[inline(always)]
-    fn sum<L: Lane>(leaves: &[u64], row: usize, at: usize, first: usize, bits: &mut [L]) -> L {
+    fn sum<L: WordVector>(
+        leaves: &[u64],
+        row: usize,
+        at: usize,
+        first: usize,
+        bits: &mut [L],
+    ) -> L {
         let lower = T::sum(leaves, row, at, first, bits);
         let upper = T::sum(leaves, row, at, first + (1 << T::LEVELS), bits);
         bits[T::LEVELS] = bits[T::LEVELS].xor(upper);
@@ -188,14 +199,14 @@ impl<T: Tree> Tree for Node<T> {
     }
 }
 
-type Tree2 = Node<Leaf>;
-type Tree4 = Node<Tree2>;
-type Tree8 = Node<Tree4>;
+type Tree2 = SubtreePair<Leaf>;
+type Tree4 = SubtreePair<Tree2>;
+type Tree8 = SubtreePair<Tree4>;
 /// The largest that is unrolled: its 4 + 1 sums and what is pending fit the vector registers.
-type Tree16 = Node<Tree8>;
+type Tree16 = SubtreePair<Tree8>;
 
 /// As many words as are handled at once.
-trait Lane: Copy {
+trait WordVector: Copy {
     const WORDS: usize;
     fn splat(word: u64) -> Self;
     /// The words from number `at` on.
@@ -205,7 +216,7 @@ trait Lane: Copy {
     fn and(self, other: Self) -> Self;
 }
 
-impl Lane for u64 {
+impl WordVector for u64 {
     const WORDS: usize = 1;
 
     #[inline(always)]
@@ -234,11 +245,11 @@ impl Lane for u64 {
     }
 }
 
-/// Makes a vector type a [`Lane`]. Its methods are inlined into a function compiled for it.
+/// Makes a vector type a [`WordVector`]. Its methods are inlined into a function compiled for it.
 #[cfg(target_arch = "x86_64")]
 macro_rules! vector_lane {
     ($vector:ty, $splat:ident, $load:ident, $store:ident, $xor:ident, $and:ident) => {
-        impl Lane for $vector {
+        impl WordVector for $vector {
             const WORDS: usize = size_of::<$vector>() / size_of::<u64>();
 
             #[inline(always)]
@@ -278,7 +289,7 @@ macro_rules! vector_lane {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Lane, Pass, run};
+    use super::{RowPass, WordVector, run};
     use std::arch::x86_64::*;
 
     vector_lane!(
@@ -299,14 +310,14 @@ mod x86 {
     );
 
     #[target_feature(enable = "avx512f")]
-    pub(crate) fn run_avx512(field_bits: usize, row: usize, pass: impl Pass) {
+    pub(crate) fn run_avx512(field_bits: usize, row: usize, pass: impl RowPass) {
         phineus_crypto::public([field_bits, row]);
         phineus_crypto::public(pass.sizes());
         run::<__m512i>(field_bits, row, pass);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(crate) fn run_avx2(field_bits: usize, row: usize, pass: impl Pass) {
+    pub(crate) fn run_avx2(field_bits: usize, row: usize, pass: impl RowPass) {
         phineus_crypto::public([field_bits, row]);
         phineus_crypto::public(pass.sizes());
         run::<__m256i>(field_bits, row, pass);
@@ -314,7 +325,7 @@ mod x86 {
 }
 
 /// Runs a pass on the vectors that go with `kernel`.
-fn dispatch(kernel: Kernel, field_bits: usize, row: usize, pass: impl Pass) {
+fn dispatch(kernel: Kernel, field_bits: usize, row: usize, pass: impl RowPass) {
     #[cfg(target_arch = "x86_64")]
     match kernel.variant() {
         // SAFETY: there is such a kernel only on a processor with AVX-512F.
@@ -329,7 +340,7 @@ fn dispatch(kernel: Kernel, field_bits: usize, row: usize, pass: impl Pass) {
 }
 
 #[inline(always)]
-fn run<L: Lane>(field_bits: usize, row: usize, mut pass: impl Pass) {
+fn run<L: WordVector>(field_bits: usize, row: usize, mut pass: impl RowPass) {
     match field_bits {
         1 => pass.run::<Tree2, L, 1>(row),
         2 => pass.run::<Tree4, L, 2>(row),

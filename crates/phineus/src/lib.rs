@@ -34,13 +34,13 @@ pub use phineus_cli::Registry;
 pub use phineus_session::cancel::Cancel;
 pub use phineus_session::failure::{Exit, Failure, Fault, Place, Remedy, RunField, codes};
 pub use phineus_session::forbid_core_dumps;
-pub use phineus_session::party::{Answer, Finished, run, run_all};
+pub use phineus_session::party::{AllResults, Finished, run, run_all};
 pub use phineus_session::progress::{Event, Listener, Progress, Snapshot};
 pub use phineus_session::report::RunReport;
 pub use phineus_session::settings::{
     Cluster, Connections, InputTable, Leftovers, MemoryLimit, MemoryPool, OutputTable, Outsourcing,
-    Preprocessed, ProgramChoice, Protocol, ProtocolChoice, Reading, Reservation, Resources, Run,
-    Together, protocols as protocol,
+    Participation, PreprocessingMode, ProgramChoice, Protocol, ProtocolChoice, Reading,
+    Reservation, Resources, Run, protocols as protocol,
 };
 pub use phineus_tables::{MemoryTable, TableSink, TableSource};
 

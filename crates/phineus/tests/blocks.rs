@@ -6,7 +6,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use common::{Place, Result, wait};
-use phineus::bytecode::random::{Random, Seeds};
+use phineus::bytecode::random::{SeededRng, Seeds};
 use phineus::bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus::{Arguments, Program, Tracer, U8, U16, U32, Vector, program, reference, trace_into};
 
@@ -188,7 +188,7 @@ fn what_cannot_be_is_refused_with_a_sentence() -> Result {
 /// that are garbled and go to shares and back, if so.
 fn random_part(
     t: &Tracer,
-    random: &mut Random,
+    random: &mut SeededRng,
     mut state: Vec<U16>,
     (depth, is_mixed): (u32, bool),
 ) -> Vec<U16> {
@@ -211,7 +211,7 @@ fn random_part(
             8 => x.eq(&y).to::<U16>() + 1,
             9 => {
                 let condition = x.bit(0);
-                let mut other = Random::new(random.next_u64());
+                let mut other = SeededRng::new(random.next_u64());
                 let then = |state| random_part(t, random, state, inner);
                 let otherwise = |state| random_part(t, &mut other, state, inner);
                 state = t.if_open(&name, &condition, state, then, otherwise);
@@ -248,7 +248,7 @@ fn random_program(seed: u64, sites: usize, is_mixed: bool) -> impl Program {
     let sites = &SITES[..sites];
     let program = sites.iter().fold(program("random_blocks"), |program, site| program.party(site));
     program.trace(move |t, _| {
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let mut state = Vec::new();
         for site in sites {
             let rows = t.input(site, 3).number::<U16>("x").vector::<U16>();
@@ -266,7 +266,7 @@ fn random_program(seed: u64, sites: usize, is_mixed: bool) -> impl Program {
 fn random_runs(seed: u64, sites: usize, is_mixed: bool, protocols: &[&str]) -> Result {
     let column = |element| Column { name: "x".to_owned(), element, encoding: Encoding::Number };
     let place = Place::new()?;
-    let mut random = Random::new(seed ^ 0x626c_6f63_6b73);
+    let mut random = SeededRng::new(seed ^ 0x626c_6f63_6b73);
     let (mut inputs, mut run) = (Vec::new(), "run p.program --local --out result.csv".to_owned());
     for site in &SITES[..sites] {
         let mut table = Table::new(vec![column(ElementType::unsigned(16))]);

@@ -5,7 +5,7 @@ mod common;
 use std::path::Path;
 
 use common::{Place, Result};
-use phineus_tables::{Content, Format, Head, Input, OwnRows, open, sink};
+use phineus_tables::{Content, Format, Input, OwnRows, ResultHeader, open, sink};
 
 const PATIENTS: [[&str; 2]; 4] =
     [["zed", "Zed, A"], ["ann", "Ann"], ["bob", "Bob"], ["cid", "Cid"]];
@@ -17,7 +17,7 @@ fn write(place: &Place, name: &str, header: [&str; 2], rows: &[[&str; 2]]) -> Re
     {
         let mut sink = sink(Format::of(Path::new(name)), &mut bytes);
         let own = header.map(str::to_owned);
-        sink.begin(&Head { own: &own, columns: &[], rows: rows.len() as u64 })?;
+        sink.begin(&ResultHeader { own: &own, columns: &[], rows: rows.len() as u64 })?;
         for row in rows {
             sink.row(&row.map(str::to_owned), &[])?;
         }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 use common::{Place, Result};
-use phineus::bytecode::{Kind, ProgramReader, ProgramWriter};
+use phineus::bytecode::{FileKind, ProgramReader, ProgramWriter};
 
 #[test]
 fn a_plan_is_checked_shown_and_run() -> Result {
@@ -175,7 +175,7 @@ fn a_plan_that_states_other_material_than_it_takes_is_refused() -> Result {
         let plan = description.plan.as_mut().ok_or("a plan has figures")?;
         *plan.costs.get_mut(total).ok_or("it takes some")? -= 1;
         let forged = File::create(place.file("forged.plan"))?;
-        let mut writer = ProgramWriter::new(forged, Kind::Planned)?;
+        let mut writer = ProgramWriter::new(forged, FileKind::Planned)?;
         reader.for_each::<phineus::bytecode::Error>(|instruction| writer.push(instruction))?;
         writer.finish(&description)?;
         for (file, exit) in [("m.plan", 0), ("forged.plan", 3)] {

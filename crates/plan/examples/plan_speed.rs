@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::time::Instant;
 
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{
-    CostModel, Description, ElementType, Instruction, Kind, Op, ProgramReader, ProgramWriter,
+    CostModel, Description, ElementType, FileKind, Instruction, Op, ProgramReader, ProgramWriter,
 };
 use phineus_plan::{Lookahead, PlanOptions, plan};
 
@@ -30,14 +30,14 @@ impl CostModel for Additions {
 
 /// A program of `count` additions of 32 bits, each of two of the last `live` values.
 fn trace(file: File, count: u64, live: u64) -> Result<(), phineus_bytecode::Error> {
-    let mut writer = ProgramWriter::new(BufWriter::new(file), Kind::Program)?;
+    let mut writer = ProgramWriter::new(BufWriter::new(file), FileKind::Program)?;
     let element = ElementType::unsigned(32);
     for value in 0..live {
         let mut constant = Instruction::new(Op::Constant, element, 1);
         constant.results[0] = value;
         writer.push(&constant)?;
     }
-    let mut random = Random::new(1);
+    let mut random = SeededRng::new(1);
     for value in live..count {
         let mut add = Instruction::new(Op::Add, element, 1);
         add.results[0] = value;

@@ -16,7 +16,7 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::{FRAME_INSTRUCTIONS, OPERANDS_MAX, RESULTS_MAX};
 use phineus_bytecode::{
-    ElementType, Instruction, Kind, Op, PortOrder, ProgramReader, Sharing, varint,
+    ElementType, FileKind, Instruction, Op, PortOrder, ProgramReader, Sharing, varint,
 };
 
 use crate::ahead::ahead;
@@ -81,7 +81,7 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     ports: PortOrder,
 ) -> Result<NextUseFile, Error> {
     let invalid = |instruction, what| Error::Invalid { instruction, what };
-    if program.kind() != Kind::Program {
+    if program.kind() != FileKind::Program {
         return Err(invalid(0, "it is planned already"));
     }
     let count = program.instruction_count();

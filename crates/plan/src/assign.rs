@@ -14,7 +14,7 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, FileSummary, Instruction, Kind, Op, PortOrder, ProgramReader, ProgramWriter,
+    ElementType, FileKind, FileSummary, Instruction, Op, PortOrder, ProgramReader, ProgramWriter,
     Shape, Sharing,
 };
 
@@ -172,7 +172,7 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
             slot.element = assignment.carried(slot.element);
         }
     }
-    let mut writer = ProgramWriter::new(output, Kind::Program)?;
+    let mut writer = ProgramWriter::new(output, FileKind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let mut assigner = Assigner { assignment, emit, values: NameTable::new(), next_name: 0 };
     let mut index = 0;

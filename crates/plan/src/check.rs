@@ -20,7 +20,7 @@ mod near;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek};
 
-use phineus_bytecode::{Description, Instruction, Kind, Layout, Op, ProgramReader};
+use phineus_bytecode::{Description, FileKind, Instruction, Layout, Op, ProgramReader};
 
 use crate::check::near::ExpectedOrder;
 use crate::error::Error;
@@ -65,7 +65,7 @@ pub fn check<R: Read + Seek, S: Read + Seek>(
     let Some(plan) = planned.description().plan.clone() else {
         return Ok(vec!["the file is not a planned program".to_string()]);
     };
-    if planned.kind() != Kind::Planned || program.kind() != Kind::Program {
+    if planned.kind() != FileKind::Planned || program.kind() != FileKind::Program {
         return Ok(vec!["one file must be a program and the other its plan".to_string()]);
     }
     if plan.page_wires == 0 || plan.frame_count > FRAMES_MAX {

@@ -23,8 +23,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, FileSummary, Instruction, Kind, Lane, Op, PortOrder, ProgramReader, ProgramWriter,
-    Shape, Sharing,
+    ElementType, FileKind, FileSummary, Instruction, Lane, Op, PortOrder, ProgramReader,
+    ProgramWriter, Shape, Sharing,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -132,7 +132,7 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
             slot.element = carried_in_field(slot.element, magnitude_bits);
         }
     }
-    let writer = ProgramWriter::new(output, Kind::Program)?;
+    let writer = ProgramWriter::new(output, FileKind::Program)?;
     let ports = description.inputs.iter().enumerate();
     let keys = ports.map(|(index, port)| KeyRows::of(index, port).filter(|_| prove_inputs));
     let mut lowering = Lowering {

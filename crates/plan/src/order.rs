@@ -27,7 +27,7 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::OPERANDS_MAX;
 use phineus_bytecode::{
-    FileSummary, Instruction, Interaction, Kind, Layout, Op, Phase, PortOrder, ProgramReader,
+    FileKind, FileSummary, Instruction, Interaction, Layout, Op, Phase, PortOrder, ProgramReader,
     ProgramWriter, RoundModel,
 };
 
@@ -90,7 +90,7 @@ pub fn order<R: Read + Seek + Send, W: Write>(
     let mut tables = scratch.tables(options.planner_memory_bytes);
     let mut notes = annotate(program, scratch, options.planner_memory_bytes, PortOrder::Given)?;
     let description = program.description().clone();
-    let mut writer = ProgramWriter::new(output, Kind::Program)?;
+    let mut writer = ProgramWriter::new(output, FileKind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let instruction_count = program.instruction_count();
     let mut orderer = Orderer::new(*options, instruction_count, model, emit);

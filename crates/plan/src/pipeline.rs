@@ -11,7 +11,7 @@ use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, FileSummary, Hash, Instruction, Kind, Layout, PlanDescription, PortOrder,
+    CostModel, FileKind, FileSummary, Hash, Instruction, Layout, PlanDescription, PortOrder,
     ProgramReader, ProgramWriter, Settings,
 };
 
@@ -206,7 +206,7 @@ fn schedule<W: Write>(
     batches: &Receiver<Batch>,
     spare: &Sender<Batch>,
 ) -> Result<Scheduled<W>, Error> {
-    let mut writer = ProgramWriter::new(output, Kind::Planned)?;
+    let mut writer = ProgramWriter::new(output, FileKind::Planned)?;
     let emit = |instruction: &_| Ok(writer.push(instruction)?);
     let mut scheduler =
         Scheduler::new(options.page_wires, options.frame_count, options.lookahead, emit);

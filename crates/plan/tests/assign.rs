@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
+    Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Op, OutputPort,
     ProgramReader, ProgramWriter, RowOrder, Sharing,
 };
 use phineus_plan::{Assignment, assign};
@@ -37,7 +37,7 @@ fn description() -> Description {
 
 /// The instructions of `program` with sharings.
 fn assigned(program: &[Instruction], assignment: Assignment) -> Vec<Instruction> {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     program.iter().for_each(|i| writer.push(i).expect("memory"));
     let bytes = writer.finish(&description()).expect("a valid description").0;
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");

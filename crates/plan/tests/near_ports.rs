@@ -4,7 +4,7 @@
 mod planning;
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
+    Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Op, OutputPort,
     PlanDescription, RowOrder,
 };
 use phineus_plan::check;
@@ -51,7 +51,7 @@ fn with_ports(program: &[Instruction], name: &str, rows: u64, columns: Vec<Colum
     let (inputs, outputs) = (vec![input], vec![output]);
     let parties = vec!["a".to_string()];
     write(
-        Kind::Program,
+        FileKind::Program,
         program,
         &Description {
             parties,
@@ -197,7 +197,7 @@ fn only_what_is_for_nothing_else_is_joined() {
         outputs: outputs.into(),
         ..Description::default()
     };
-    let (plan, _) = near_plan(&write(Kind::Program, &program, &description));
+    let (plan, _) = near_plan(&write(FileKind::Program, &program, &description));
     use Op::{BitConcat, BitSlice, Input, Not, Output, Xor};
     let ops: Vec<Op> = plan.iter().map(|i| i.op).collect();
     let expected =
@@ -221,7 +221,7 @@ fn what_is_too_much_to_hold_stays() {
     assert!(last.into_iter().all(|(i, row)| (i.op, i.immediates[2]) == (Op::Output, row)));
     assert_eq!(figures.peak_wire_count, more as u64 + 1);
     // And in no order at all.
-    let mut random = phineus_bytecode::random::Random::new(5);
+    let mut random = phineus_bytecode::random::SeededRng::new(5);
     let mut shuffled = || {
         let mut rows = in_order.clone();
         for at in (1..rows.len()).rev() {

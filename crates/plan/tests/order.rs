@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
-use phineus_bytecode::random::{Random, RandomOptions, random_program};
+use phineus_bytecode::random::{RandomOptions, SeededRng, random_program};
 use phineus_bytecode::{
-    CostModel, Description, ElementType, Instruction, Interaction, Kind, Layout, Op, Phase,
+    CostModel, Description, ElementType, FileKind, Instruction, Interaction, Layout, Op, Phase,
     ProgramReader, ProgramWriter, RoundModel,
 };
 use phineus_plan::{
@@ -45,7 +45,7 @@ impl CostModel for Free {
 }
 
 fn write(instructions: &[Instruction], description: &Description) -> File {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     instructions.iter().for_each(|i| writer.push(i).expect("memory"));
     Cursor::new(writer.finish(description).expect("a valid description").0)
 }
@@ -94,7 +94,7 @@ fn rounds(file: &File) -> u64 {
 }
 
 /// `source` with something that must be zero before some of its outputs, and so before all behind them.
-fn with_required(source: &[Instruction], random: &mut Random) -> Vec<Instruction> {
+fn with_required(source: &[Instruction], random: &mut SeededRng) -> Vec<Instruction> {
     let mut all = Vec::new();
     for &instruction in source {
         if instruction.op == Op::Output && random.one_in(3) {
@@ -139,7 +139,7 @@ proptest! {
     ) {
         let random = RandomOptions { instruction_count: 400, ..RandomOptions::default() };
         let (source, description) = random_program(seed, &random);
-        let source = with_required(&source, &mut Random::new(seed));
+        let source = with_required(&source, &mut SeededRng::new(seed));
         let program = write(&source, &description);
         let mut model = ByOp(weight);
         let window = (window_units, window_instructions);

@@ -5,7 +5,7 @@ mod planning;
 use std::collections::BTreeMap;
 
 use phineus_bytecode::random::{RandomOptions, random_program};
-use phineus_bytecode::{Description, ElementType, Instruction, Kind, Op, PortOrder};
+use phineus_bytecode::{Description, ElementType, FileKind, Instruction, Op, PortOrder};
 use phineus_plan::{Error, PlanOptions, check};
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ proptest! {
             ..RandomOptions::default()
         };
         let (instructions, description) = random_program(seed, &random);
-        let program = write(Kind::Program, &instructions, &description);
+        let program = write(FileKind::Program, &instructions, &description);
         let options = PlanOptions {
             port_order: if given { PortOrder::Given } else { PortOrder::Near },
             ..options(frame_count, lookahead_frames, lookahead_ns)
@@ -64,7 +64,7 @@ fn page_trace(pages: u64, accesses: &[u64]) -> File {
         program.push(reduce);
     }
     let description = Description { parties: vec!["a".to_string()], ..Description::default() };
-    write(Kind::Program, &program, &description)
+    write(FileKind::Program, &program, &description)
 }
 
 /// The fewest loads with which `accesses` can be served by `frames` frames, by trying all.
@@ -120,7 +120,7 @@ proptest! {
 #[test]
 fn enough_memory_means_no_transfer() {
     let (instructions, description) = random_program(7, &RandomOptions::default());
-    let program = write(Kind::Program, &instructions, &description);
+    let program = write(FileKind::Program, &instructions, &description);
     let (_, figures) = make_plan(&program, &options(1000, 16, 10_000)).expect("enough frames");
     assert_eq!((figures.swap_in_count, figures.swap_out_count), (0, 0));
     assert_eq!(figures.frame_count, figures.unbounded_page_count);
@@ -147,7 +147,7 @@ fn all_frames_hold_pages_where_nothing_is_swapped() {
 #[test]
 fn too_few_frames_are_refused() {
     let (instructions, description) = random_program(7, &RandomOptions::default());
-    let program = write(Kind::Program, &instructions, &description);
+    let program = write(FileKind::Program, &instructions, &description);
     let refused = make_plan(&program, &options(7, 2, 0)).map(drop);
     assert!(matches!(refused, Err(Error::TooFewFrames { frames: 7, needed: 8 })));
 }
@@ -157,14 +157,14 @@ fn too_few_frames_are_refused() {
 fn the_checker_finds_planted_faults() {
     let random = RandomOptions { instruction_count: 300, live_max: 100, ..Default::default() };
     let (source, description) = random_program(11, &random);
-    let program = write(Kind::Program, &source, &description);
+    let program = write(FileKind::Program, &source, &description);
     let (planned, figures) = make_plan(&program, &options(10, 2, 2000)).expect("enough frames");
     assert!(figures.swap_in_count > 10 && figures.swap_out_count > 10);
     let mut with_plan = description.clone();
     with_plan.plan = Some(figures);
     let plan = instructions(&planned);
     let found = |changed: &[Instruction]| {
-        let file = write(Kind::Planned, changed, &with_plan);
+        let file = write(FileKind::Planned, changed, &with_plan);
         !check(&mut read(&program), &mut read(&file)).expect("readable").is_empty()
     };
     assert!(!found(&plan));

@@ -10,7 +10,7 @@ mod evaluate;
 #[path = "ranges/shares.rs"]
 mod shares;
 
-use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
+use phineus_bytecode::random::{RandomOptions, SeededRng, Seeds, random_program};
 use std::io::Cursor;
 
 use phineus_bytecode::{
@@ -32,7 +32,7 @@ const INPUTS: u64 = 3;
 
 /// A random program in which some inputs are carried in and some values carried out.
 fn program(seed: u64) -> (Vec<Instruction>, Description) {
-    let random = &mut Random::new(seed);
+    let random = &mut SeededRng::new(seed);
     let width_max = *random.pick(&[1, 4, 8, 17, 33, 64, 80, 256]);
     let options = RandomOptions {
         instruction_count: 4 + random.below(36) as usize,
@@ -66,7 +66,7 @@ fn program(seed: u64) -> (Vec<Instruction>, Description) {
 }
 
 /// All operations, or those that the lowering has something to say of.
-fn on_elements(random: &mut Random) -> Option<Vec<Op>> {
+fn on_elements(random: &mut SeededRng) -> Option<Vec<Op>> {
     let is_integer = |op: Op| {
         let others = [Op::Min, Op::Max, Op::MulFull, Op::BitSlice, Op::BitConcat];
         let known = op.is_arithmetic() || op.is_arithmetic_in_field() || others.contains(&op);
@@ -82,8 +82,8 @@ fn brought(seed: u64, i: &Instruction) -> Lanes {
     let mut lanes = Lanes::new();
     for k in 0..u64::from(i.lanes) {
         let place = [i.op as u64, port, column, row + k];
-        let mixed = place.iter().fold(seed, |seed, &part| Random::new(seed ^ part).next_u64());
-        lanes.push(Random::new(mixed).lane(i.element.width()));
+        let mixed = place.iter().fold(seed, |seed, &part| SeededRng::new(seed ^ part).next_u64());
+        lanes.push(SeededRng::new(mixed).lane(i.element.width()));
     }
     lanes
 }
@@ -254,7 +254,7 @@ fn limbs_have_room_for_negative_factors() {
 /// A random program with some sharings stated.
 fn stated(seed: u64) -> (Vec<Instruction>, Description) {
     let (mut program, description) = program(seed);
-    let random = &mut Random::new(!seed);
+    let random = &mut SeededRng::new(!seed);
     for i in program.iter_mut().filter(|i| !i.op.is_carrying()) {
         let sharing = *random.pick(&Sharing::ALL);
         let is_additive = sharing == Sharing::Arithmetic;
@@ -286,7 +286,7 @@ fn examine_sharings(seed: u64, assignment: Assignment) -> Result<(), Fault> {
     for k in 0..INPUTS {
         let inputs = |i: &Instruction| brought(seed.wrapping_add(k), i);
         let expected = meaning(&program, &inputs).1;
-        let found = shares::given(&assigned, &inputs, &mut Random::new(seed ^ k))?;
+        let found = shares::given(&assigned, &inputs, &mut SeededRng::new(seed ^ k))?;
         if found != expected {
             return Err(format!("inputs {k}: {found:?}, not {expected:?}"));
         }
@@ -314,7 +314,7 @@ fn sharings_change_no_value() {
 }
 
 /// A program that reads a sorted input and gives its first column out, and a table for it that may be in order.
-fn sorted(random: &mut Random) -> (Vec<Instruction>, Description, Table) {
+fn sorted(random: &mut SeededRng) -> (Vec<Instruction>, Description, Table) {
     let widths = [*random.pick(&[1, 8, 28, 29, 64]), *random.pick(&[1, 31, 90])];
     let element = |column: usize| ElementType::integer(widths[column], column == 1);
     let column = |column| Column {
@@ -366,7 +366,7 @@ fn sorted(random: &mut Random) -> (Vec<Instruction>, Description, Table) {
 fn steps_are_right_where_rows_are_in_order() {
     let (mut seeds, mut found) = (Seeds::fresh(), [0; 2]);
     for _ in 0..200 {
-        let (program, description, table) = sorted(&mut Random::new(seeds.draw()));
+        let (program, description, table) = sorted(&mut SeededRng::new(seeds.draw()));
         let port = &description.inputs[0];
         let is_right = port.out_of_order(&table).is_none();
         found[usize::from(is_right)] += 1;

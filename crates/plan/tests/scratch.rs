@@ -3,7 +3,7 @@
 
 mod planning;
 
-use phineus_bytecode::{Description, ElementType, Instruction, Kind, Op, ProgramReader};
+use phineus_bytecode::{Description, ElementType, FileKind, Instruction, Op, ProgramReader};
 use phineus_plan::{Scratch, ScratchFile, plan};
 use planning::{File, Uniform, options, read, write};
 
@@ -22,7 +22,7 @@ fn additions(count: u64) -> File {
         program.push(instruction);
     }
     let description = Description { parties: vec!["a".to_owned()], ..Description::default() };
-    write(Kind::Program, &program, &description)
+    write(FileKind::Program, &program, &description)
 }
 
 /// Plans `program`; gives the plan, what is left of the notes, and the scratch.

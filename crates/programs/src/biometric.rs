@@ -16,7 +16,7 @@ use phineus_frontend::{
 };
 
 use super::choices::{sharing, width};
-use super::random::Random;
+use super::random::SeededRng;
 use super::sites;
 
 /// Finds the nearest row.
@@ -28,7 +28,7 @@ const DIMENSIONS_MAX: u64 = 4096;
 const COORDINATE_BITS: u16 = 8;
 
 /// Parameters of the program.
-struct Settings {
+struct BiometricParameters {
     names: Vec<String>,
     dimensions: u64,
     width: u16,
@@ -38,8 +38,8 @@ struct Settings {
     rows: Vec<u64>,
 }
 
-impl Settings {
-    fn new(arguments: &Arguments) -> Result<Settings, ProgramError> {
+impl BiometricParameters {
+    fn new(arguments: &Arguments) -> Result<BiometricParameters, ProgramError> {
         let names = party_names(arguments)?;
         let dimensions = arguments.count("d")?;
         if dimensions > DIMENSIONS_MAX {
@@ -62,7 +62,7 @@ impl Settings {
         if rows.iter().sum::<u64>() > u64::from(u32::MAX) {
             return Err(ProgramError::Refused("more than 2^32 rows".to_owned()));
         }
-        Ok(Settings {
+        Ok(BiometricParameters {
             rows,
             names,
             dimensions,
@@ -228,7 +228,7 @@ impl Program for Biometric {
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
-        let settings = Settings::new(arguments)?;
+        let settings = BiometricParameters::new(arguments)?;
         let sample = settings.input(tracer, &settings.names[0], 1);
         let parts = settings.names[1..].iter().zip(&settings.rows);
         let database = parts
@@ -268,7 +268,7 @@ impl Program for Biometric {
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        Some(Settings::new(arguments).map(|settings| {
+        Some(BiometricParameters::new(arguments).map(|settings| {
             let mask = u64::MAX >> (64 - settings.width);
             let cell = |table: &Table, row, column| table.cell(row, column).as_limbs()[0];
             let distance = |table: &Table, row| {
@@ -293,8 +293,8 @@ impl Program for Biometric {
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        let settings = Settings::new(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let settings = BiometricParameters::new(arguments).ok()?;
+        let mut random = SeededRng::new(seed);
         let mut tables = Vec::new();
         for rows in std::iter::once(1).chain(settings.rows.iter().copied()) {
             let mut table = Table::new(settings.columns());

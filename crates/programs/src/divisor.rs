@@ -5,7 +5,7 @@
 use phineus_bytecode::{ElementType, Encoding, Lane, Table};
 use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, U32, column};
 
-use super::random::Random;
+use super::random::SeededRng;
 use super::{SITES, sites};
 
 /// The greatest common divisor of two secret numbers.
@@ -58,7 +58,7 @@ impl Program for GreatestDivisor {
     }
 
     fn generate(&self, _: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let common = random.bits(8) | Lane::ONE;
         let number = column("number", ElementType::unsigned(32), Encoding::Number);
         let table = |_| {

@@ -11,7 +11,7 @@ use phineus_frontend::{
 };
 
 use super::choices::choice;
-use super::random::{Random, random_table};
+use super::random::{SeededRng, random_table};
 use super::sites;
 
 /// Encrypts blocks under the other site's key.
@@ -172,7 +172,7 @@ impl Program for Aes128 {
         let names = party_names(arguments).ok()?;
         let block_ports = ports("blocks", 1, arguments, &names).ok()?;
         let rows = rows_of(&block_ports, arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let sizes = [("key", 1), ("block", rows)];
         let mut tables = Vec::new();
         for (name, rows) in sizes {
@@ -258,7 +258,7 @@ impl Program for Sha256 {
         let names = party_names(arguments).ok()?;
         let ports = ports("messages", 0, arguments, &names).ok()?;
         let rows = rows_of(&ports, arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let columns = ["first_half", "second_half"].map(half_column).to_vec();
         let tables = ports.iter().map(|_| random_table(columns.clone(), rows, &mut random));
         Some(tables.collect())

@@ -17,10 +17,10 @@ use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Records, Tracer, U32, U64, Vector,
     column, parties_parameter, party_names, receivers, to_parameter,
 };
-use phineus_oblivious::{Key, MergeRecord, merge_recorded};
+use phineus_oblivious::{MergeRecord, SortKey, merge_recorded};
 
 use super::choices::choice;
-use super::random::Random;
+use super::random::SeededRng;
 use super::sites;
 
 /// The intersection of the parties' sets.
@@ -58,7 +58,7 @@ enum Merges {
 /// All records sorted, from sorted ones, and how.
 #[track_caller]
 fn merged(sets: Vec<Records>) -> (Records, Merges) {
-    let key = Key::column(0);
+    let key = SortKey::column(0);
     let mut sets: Vec<(Records, Merges)> =
         sets.into_iter().map(|records| (records, Merges::Set)).collect();
     while sets.len() > 1 {
@@ -267,7 +267,7 @@ impl Program for Intersection {
         let names = party_names(arguments).ok()?;
         let rows = rows(arguments, &names).ok()?;
         let percent: u64 = arguments.parsed("overlap", "0 to 100").ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let least = rows.iter().copied().min()?;
         let common: Vec<Lane> =
             (0..least * percent.min(100) / 100).map(|_| random.bits(64)).collect();

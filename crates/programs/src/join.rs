@@ -8,7 +8,7 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, column,
 };
-use phineus_oblivious::{Key, loop_join};
+use phineus_oblivious::{SortKey, loop_join};
 
 use super::sorting::{generated_records, receivers, record_parameters};
 use super::{SITES, sites};
@@ -51,7 +51,7 @@ impl Program for LoopJoin {
         let receivers = receivers(arguments)?;
         let [rows_a, rows_b] = [arguments.rows(SITES[0])?, arguments.rows(SITES[1])?];
         let (a, b) = (read(tracer, SITES[0], rows_a), read(tracer, SITES[1], rows_b));
-        let key = Key::bits(0, 0, 32);
+        let key = SortKey::bits(0, 0, 32);
         let output = tracer.output("pairs", &receivers);
         let mut output = output.rows(&joined_columns(), rows_a.saturating_mul(rows_b));
         loop_join(&a, &b, |record_a, record_b| {

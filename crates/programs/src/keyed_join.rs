@@ -17,9 +17,9 @@ use phineus_frontend::{
 };
 use phineus_oblivious::Matching;
 
-use super::random::Random;
+use super::random::SeededRng;
 use super::{SITES, sites};
-use plan::{Plan, Wanted};
+use plan::{JoinParameters, JoinResult};
 
 /// Joins the tables of two owners by key.
 pub(super) struct KeyedJoin;
@@ -70,11 +70,11 @@ impl Program for KeyedJoin {
     }
 
     fn reveals(&self, arguments: &Arguments) -> Option<String> {
-        Plan::of(arguments).ok().map(|plan| plan.sentence())
+        JoinParameters::of(arguments).ok().map(|plan| plan.sentence())
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
-        let plan = Plan::of(arguments)?;
+        let plan = JoinParameters::of(arguments)?;
         let rows = [arguments.rows(SITES[0])?, arguments.rows(SITES[1])?];
         if rows[0].saturating_add(rows[1]) > u64::from(u32::MAX) {
             let what = "more than 2^32 rows would not fit the count";
@@ -83,8 +83,8 @@ impl Program for KeyedJoin {
         let [first, second] = [0, 1].map(|site| read(tracer, &plan, site, rows[site]));
         let matching = (rows != [0, 0]).then(|| Matching::new(first, second, plan.repeats));
         match &plan.wanted {
-            Wanted::Rows { .. } => give_rows(tracer, &plan, matching.as_ref()),
-            Wanted::Totals(totals) => totals::give(tracer, &plan, totals, matching.as_ref()),
+            JoinResult::Rows { .. } => give_rows(tracer, &plan, matching.as_ref()),
+            JoinResult::Totals(totals) => totals::give(tracer, &plan, totals, matching.as_ref()),
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Program for KeyedJoin {
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        Some(Plan::of(arguments).map(|plan| twin::outputs(&plan, inputs)))
+        Some(JoinParameters::of(arguments).map(|plan| twin::outputs(&plan, inputs)))
     }
 
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
@@ -111,19 +111,19 @@ impl Program for KeyedJoin {
     }
 
     fn ranges(&self, arguments: &Arguments) -> Result<Vec<ColumnRange>, ProgramError> {
-        Ok(Plan::of(arguments)?.ranges())
+        Ok(JoinParameters::of(arguments)?.ranges())
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        let plan = Plan::of(arguments).ok()?;
+        let plan = JoinParameters::of(arguments).ok()?;
         let rows = [arguments.rows(SITES[0]).ok()?, arguments.rows(SITES[1]).ok()?];
-        Some(twin::generated(&plan, rows, &mut Random::new(seed)))
+        Some(twin::generated(&plan, rows, &mut SeededRng::new(seed)))
     }
 }
 
 /// The rows of one owner: its key, and its payload where it stands among that of both.
 #[track_caller]
-fn read(tracer: &Tracer, plan: &Plan, site: usize, rows: u64) -> Records {
+fn read(tracer: &Tracer, plan: &JoinParameters, site: usize, rows: u64) -> Records {
     let mut input = tracer.input(SITES[site], rows);
     let brought = plan.brought(site);
     for column in &brought {
@@ -158,7 +158,7 @@ fn joined<'a>(values: impl Iterator<Item = &'a Value>) -> Option<Value> {
 
 /// Gives each receiver its partners' columns beside its own rows.
 #[track_caller]
-fn give_rows(tracer: &Tracer, plan: &Plan, matching: Option<&Matching>) {
+fn give_rows(tracer: &Tracer, plan: &JoinParameters, matching: Option<&Matching>) {
     let partners = matching.map(Matching::partners).map(|(first, second)| [first, second]);
     for site in plan.receivers() {
         let mut output = tracer.output(&plan::rows_name(site), &[SITES[site]]);

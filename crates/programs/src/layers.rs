@@ -8,7 +8,7 @@ use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Tracer, U8, Value, column,
 };
 
-use super::random::{Random, random_table};
+use super::random::{SeededRng, random_table};
 use super::sorting::{receivers, to_parameter};
 use super::{SITES, sites};
 
@@ -125,7 +125,7 @@ impl Program for MatrixVector {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let (rows, columns) = MatrixVector::sizes(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let value = column("value", ElementType::unsigned(8), Encoding::Number);
         Some(vec![
             random_table(matrix_columns(columns), rows, &mut random),
@@ -234,7 +234,7 @@ impl Program for BinaryLayer {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let (rows, n) = BinaryLayer::sizes(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         Some(vec![
             random_table(word_columns(n), rows, &mut random),
             random_table(word_columns(n), 1, &mut random),

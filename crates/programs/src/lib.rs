@@ -1,8 +1,8 @@
 //! The built-in programs.
 
-mod accompanied;
 mod biometric;
 pub mod choices;
+mod computing_parties;
 mod divisor;
 mod encryption;
 mod intersection;
@@ -18,26 +18,26 @@ mod sorting;
 
 use phineus_frontend::Program;
 
-use accompanied::Accompanied;
+use computing_parties::WithComputingParties;
 
 /// All programs, in the order in which help shows them.
 pub fn all() -> Vec<Box<dyn Program>> {
     vec![
-        Box::new(Accompanied(password_reuse::PasswordReuse)),
-        Box::new(Accompanied(millionaires::Millionaires)),
-        Box::new(Accompanied(sorting::Merge)),
-        Box::new(Accompanied(sorting::Sort)),
-        Box::new(Accompanied(keyed_join::KeyedJoin)),
-        Box::new(Accompanied(join::LoopJoin)),
-        Box::new(Accompanied(layers::MatrixVector)),
-        Box::new(Accompanied(layers::BinaryLayer)),
-        Box::new(Accompanied(linear_layer::LinearLayer)),
+        Box::new(WithComputingParties(password_reuse::PasswordReuse)),
+        Box::new(WithComputingParties(millionaires::Millionaires)),
+        Box::new(WithComputingParties(sorting::Merge)),
+        Box::new(WithComputingParties(sorting::Sort)),
+        Box::new(WithComputingParties(keyed_join::KeyedJoin)),
+        Box::new(WithComputingParties(join::LoopJoin)),
+        Box::new(WithComputingParties(layers::MatrixVector)),
+        Box::new(WithComputingParties(layers::BinaryLayer)),
+        Box::new(WithComputingParties(linear_layer::LinearLayer)),
         Box::new(encryption::Aes128),
         Box::new(encryption::Sha256),
         Box::new(biometric::Biometric),
         Box::new(intersection::Intersection),
-        Box::new(network::Network),
-        Box::new(Accompanied(divisor::GreatestDivisor)),
+        Box::new(network::NeuralNetwork),
+        Box::new(WithComputingParties(divisor::GreatestDivisor)),
     ]
 }
 

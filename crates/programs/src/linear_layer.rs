@@ -10,7 +10,7 @@ use phineus_frontend::{
 };
 
 use super::layers::{limited, numbered};
-use super::random::{Random, random_table};
+use super::random::{SeededRng, random_table};
 use super::sorting::{receivers, to_parameter};
 use super::{SITES, sites};
 
@@ -100,7 +100,7 @@ impl Program for LinearLayer {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let (rows, columns) = LinearLayer::sizes(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let mut bias = Table::new(vec![number("bias", BIAS)]);
         for _ in 0..rows {
             bias.push(&[random.bits(24)]);

@@ -3,7 +3,7 @@
 use phineus_bytecode::{ElementType, Encoding, Lane, Table};
 use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, U64, column};
 
-use super::random::Random;
+use super::random::SeededRng;
 
 /// Two parties learn whether the first has more, and nothing else.
 pub(super) struct Millionaires;
@@ -50,7 +50,7 @@ impl Program for Millionaires {
     }
 
     fn generate(&self, _: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let wealth = column("wealth", ElementType::unsigned(64), Encoding::Number);
         let tables = PARTIES.map(|_| {
             let mut table = Table::new(vec![wealth.clone()]);

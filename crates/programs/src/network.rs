@@ -19,11 +19,11 @@ use phineus_frontend::{
 };
 
 use super::choices::{choice, sharing};
-use super::random::Random;
+use super::random::SeededRng;
 use super::sites;
 
 /// Inference with a small convolutional network.
-pub(super) struct Network;
+pub(super) struct NeuralNetwork;
 
 /// The most pixels of a side, kernels, values of a layer: columns are limited.
 const SIZE_MAX: u64 = 1024;
@@ -237,7 +237,7 @@ fn class(layers: &Layers, scores: &Vector<I32>) -> U32 {
     candidates.pop().expect("there is a class").1
 }
 
-impl Program for Network {
+impl Program for NeuralNetwork {
     fn name(&self) -> &str {
         "cnn"
     }
@@ -317,7 +317,7 @@ impl Program for Network {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let layers = Layers::new(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let tables = layers.ports().map(|(port, rows, columns)| {
             let mut table = Table::new(Layers::columns(port, columns));
             for _ in 0..rows {

@@ -11,9 +11,9 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Records, Tracer, U64, Vector, column,
 };
-use phineus_oblivious::{Key, adjacent, merge_bitonic};
+use phineus_oblivious::{SortKey, adjacent, merge_bitonic};
 
-use super::random::Random;
+use super::random::SeededRng;
 use super::{SITES, sites};
 
 /// Counts users with the same password hash on both sites.
@@ -68,7 +68,7 @@ impl Program for PasswordReuse {
         let lanes = u64::from(site_a.chunk_lanes());
         let lacking = (lanes - rows_a % lanes) % lanes;
         let (head, rest) = site(SITES[1], rows_b).read_split(lacking);
-        let merged = merge_bitonic(site_a.concat(head).concat(rest), &Key::column(0));
+        let merged = merge_bitonic(site_a.concat(head).concat(rest), &SortKey::column(0));
         let reused = reused(&merged);
         tracer.output("result", &SITES).number("reused_passwords", &reused.count::<32>()).write();
         Ok(())
@@ -90,7 +90,7 @@ impl Program for PasswordReuse {
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let rows = [arguments.rows(SITES[0]).ok()?, arguments.rows(SITES[1]).ok()?];
         let percent: u64 = arguments.parsed("overlap", "0 to 100").ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let shared = rows[0].min(rows[1]) * percent.min(100) / 100;
         let mut tables = [Table::new(columns()), Table::new(columns())];
         // Half of the shared users have the same password on both sites.
@@ -111,7 +111,7 @@ impl Program for PasswordReuse {
 
 /// Whether each record but the last equals the next, in every column.
 fn reused(records: &Records) -> Vector<Bit> {
-    let key = Key::column(0).then(Key::column(1));
+    let key = SortKey::column(0).then(SortKey::column(1));
     let equal = adjacent(records, |row, next| key.eq(row, next));
     Vector::from_pieces(records.tracer(), equal.into_iter().map(Bit::from_value))
 }

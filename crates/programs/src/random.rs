@@ -4,12 +4,12 @@ use phineus_bytecode::{Column, Lane, Table};
 
 /// A generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
 /// OOPSLA 2014, figure 16).
-pub struct Random(u64);
+pub struct SeededRng(u64);
 
-impl Random {
+impl SeededRng {
     /// The generator that `seed` starts.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> SeededRng {
+        SeededRng(seed)
     }
 
     /// The next 64 bits.
@@ -29,7 +29,7 @@ impl Random {
 }
 
 /// A table of random cells.
-pub fn random_table(columns: Vec<Column>, rows: u64, random: &mut Random) -> Table {
+pub fn random_table(columns: Vec<Column>, rows: u64, random: &mut SeededRng) -> Table {
     let mut table = Table::new(columns.clone());
     for _ in 0..rows {
         let row: Vec<Lane> =

@@ -8,9 +8,9 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, column,
 };
-use phineus_oblivious::{Key, merge_bitonic, sort};
+use phineus_oblivious::{SortKey, merge_bitonic, sort};
 
-use super::random::Random;
+use super::random::SeededRng;
 use super::{SITES, sites};
 
 const KEY_BITS: u16 = 32;
@@ -118,7 +118,7 @@ fn agrees(outputs: &[Table], expected: &[Table]) -> bool {
     ascending && canonical(output) == canonical(expected)
 }
 
-pub(super) fn random_records(rows: u64, random: &mut Random) -> Table {
+pub(super) fn random_records(rows: u64, random: &mut SeededRng) -> Table {
     let mut table = Table::new(record_columns());
     for _ in 0..rows {
         table.push(&[random.bits(KEY_BITS), random.bits(PAYLOAD_BITS)]);
@@ -127,7 +127,7 @@ pub(super) fn random_records(rows: u64, random: &mut Random) -> Table {
 }
 
 pub(super) fn generated_records(arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-    let mut random = Random::new(seed);
+    let mut random = SeededRng::new(seed);
     let mut tables = Vec::new();
     for site in SITES {
         tables.push(random_records(arguments.rows(site).ok()?, &mut random));
@@ -160,7 +160,7 @@ macro_rules! sorting_program {
                 tracer: &mut Tracer,
             ) -> Result<(), ProgramError> {
                 let records = both(arguments, tracer, $sorted)?;
-                let records = $algorithm(records, &Key::bits(0, 0, KEY_BITS));
+                let records = $algorithm(records, &SortKey::bits(0, 0, KEY_BITS));
                 give_out(arguments, tracer, records)
             }
 

@@ -10,13 +10,13 @@ use std::thread;
 use std::time::Instant;
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
+    Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Op, OutputPort,
     ProgramReader, ProgramWriter, RowOrder, Sharing, Table,
 };
 use phineus_channels::{MemoryChannel, Parties, memory_mesh};
 use phineus_correlated::semi_honest::Dealer;
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{FrameMemory, Inputs, Memory, StorageError, peak_resident_bytes, run};
+use phineus_engine::{FrameMemory, Inputs, RunMemory, StorageError, peak_resident_bytes, run};
 use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, order, plan};
 use phineus_protocols::bmr::costs::totals as garbling_totals;
@@ -125,12 +125,12 @@ fn open(bytes: &[u8]) -> Result<ProgramReader<Cursor<Vec<u8>>>, phineus_bytecode
     ProgramReader::open(Cursor::new(bytes.to_vec()))
 }
 
-fn memory(planned: &[u8]) -> Result<Memory, StorageError> {
+fn memory(planned: &[u8]) -> Result<RunMemory, StorageError> {
     let reader = open(planned).expect("just planned");
     let plan = reader.description().plan.as_ref().expect("just planned");
     let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
-    Ok(Memory { frames, storage: None })
+    Ok(RunMemory { frames, storage: None })
 }
 
 /// The planned program and its planned garbling program.
@@ -201,7 +201,7 @@ fn program(parties: usize, instances: u64) -> Result<Vec<u8>, Failure> {
         .into(),
         ..Description::default()
     };
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program)?;
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program)?;
     for (k, row) in (0..rows).step_by(LANES as usize).enumerate() {
         let first = 3 * k as u64;
         let make = |op| Instruction::new(op, element, LANES as u32);

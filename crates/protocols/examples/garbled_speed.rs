@@ -13,15 +13,15 @@ use std::thread;
 use std::time::Instant;
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, ProgramReader,
-    ProgramWriter, RowOrder, Table,
+    Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Op,
+    ProgramReader, ProgramWriter, RowOrder, Table,
 };
 use phineus_channels::{
     Channel, ClusterConfig, ConnectionSecurity, FramedChannel, Identity, MeshSettings,
     PlainLoopback, Timeouts, TrustStore, connect_mesh, memory_pair, only_channel,
 };
 use phineus_crypto::Prg;
-use phineus_engine::{Driver, FrameMemory, Inputs, Memory, run};
+use phineus_engine::{Driver, FrameMemory, Inputs, RunMemory, run};
 use phineus_ot::SessionId;
 use phineus_plan::{Lookahead, PlanOptions, plan};
 use phineus_protocols::garbled::{Evaluator, GarbledCosts, Garbler, totals};
@@ -95,7 +95,7 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
         inputs: vec![port(0), port(1)].into(),
         ..Description::default()
     };
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program)?;
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program)?;
     let mut next = 0;
     let inputs = [(0, 0, element), (1, 0, element), (1, 1, ElementType::BIT)];
     for (port, column, element) in inputs {
@@ -187,7 +187,7 @@ fn execute<D: Driver>(
 ) -> Result<(), Failure> {
     let plan = reader.description().plan.as_ref().ok_or("the program is planned")?;
     let frames = FrameMemory::new(plan.frame_count as u32, 65536)?;
-    Ok(run(&mut reader, driver, &mut Memory { frames, storage: None }, &mut |_| true)?)
+    Ok(run(&mut reader, driver, &mut RunMemory { frames, storage: None }, &mut |_| true)?)
 }
 
 /// User and system time of this process.

@@ -11,13 +11,13 @@ use std::thread;
 use std::time::Instant;
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Op, OutputPort,
+    Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Op, OutputPort,
     ProgramReader, ProgramWriter, RowOrder, Sharing, Table,
 };
 use phineus_channels::MemoryChannel;
 use phineus_channels::{Parties, memory_mesh};
 use phineus_crypto::Prg;
-use phineus_engine::{FrameMemory, Inputs, Memory, StorageError, peak_resident_bytes, run};
+use phineus_engine::{FrameMemory, Inputs, RunMemory, StorageError, peak_resident_bytes, run};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, order, plan};
 use phineus_protocols::mixed::totals;
 use phineus_protocols::rep3::{PARTIES, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
@@ -86,12 +86,12 @@ fn open(bytes: &[u8]) -> Result<ProgramReader<Cursor<Vec<u8>>>, phineus_bytecode
     ProgramReader::open(Cursor::new(bytes.to_vec()))
 }
 
-fn memory(planned: &[u8]) -> Result<Memory, StorageError> {
+fn memory(planned: &[u8]) -> Result<RunMemory, StorageError> {
     let reader = open(planned).expect("just planned");
     let plan = reader.description().plan.as_ref().expect("just planned");
     let page_bytes = (plan.page_wires * u64::from(plan.layout.unit_bytes)) as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
-    Ok(Memory { frames, storage: None })
+    Ok(RunMemory { frames, storage: None })
 }
 
 fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
@@ -131,7 +131,7 @@ struct Builder {
 
 impl Builder {
     fn new() -> Result<Builder, Failure> {
-        Ok(Builder { writer: ProgramWriter::new(Vec::new(), Kind::Program)?, values: 0 })
+        Ok(Builder { writer: ProgramWriter::new(Vec::new(), FileKind::Program)?, values: 0 })
     }
 
     fn push(&mut self, mut instruction: Instruction) -> Result<u64, Failure> {

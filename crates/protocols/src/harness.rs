@@ -6,19 +6,20 @@ use std::io::Cursor;
 use std::thread;
 
 use phineus_bytecode::{
-    Column, CostModel, Description, ElementType, Encoding, InputPort, Instruction, Kind, Layout,
-    Op, OutputPort, ProgramReader, ProgramWriter, RoundModel, RowOrder, Sharing, Table,
+    Column, CostModel, Description, ElementType, Encoding, FileKind, InputPort, Instruction,
+    Layout, Op, OutputPort, ProgramReader, ProgramWriter, RoundModel, RowOrder, Sharing, Table,
 };
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{
-    ClearDriver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend, StorageConfig, run,
+    ClearDriver, FrameMemory, Inputs, Outputs, RunMemory, Storage, StorageBackend, StorageConfig,
+    run,
 };
 use phineus_plan::{Error, Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
 
 use crate::ProtocolError;
 use crate::mixed::MixedCosts;
-use crate::shares::client::{Client, Outsourcing};
+use crate::shares::client::{Client, ClientSharing};
 
 pub(crate) fn scratch() -> File {
     tempfile::tempfile().expect("a temporary file")
@@ -29,7 +30,7 @@ pub(crate) fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
 }
 
 pub(crate) fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     instructions.iter().for_each(|i| writer.push(i).expect("memory"));
     writer.finish(description).expect("a valid description").0
 }
@@ -89,7 +90,7 @@ pub(crate) fn planned(
 }
 
 /// Frames and a swap file for a plan.
-pub(crate) fn memory(description: &Description) -> Memory {
+pub(crate) fn memory(description: &Description) -> RunMemory {
     let plan = description.plan.as_ref().expect("it is planned");
     let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
@@ -101,7 +102,7 @@ pub(crate) fn memory(description: &Description) -> Memory {
         depth: 8,
     };
     let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    Memory { frames, storage }
+    RunMemory { frames, storage }
 }
 
 /// The tables that a party brings.
@@ -178,7 +179,7 @@ pub(crate) type ClientThread = thread::JoinHandle<(Vec<Option<Table>>, Vec<Traff
 
 /// Starts the clients of the parties `0..computing`, with generators from `seed`. Also returns the channels to
 /// them, by party.
-pub(crate) fn start_clients<O: Outsourcing>(
+pub(crate) fn start_clients<O: ClientSharing>(
     ordered: &[u8],
     description: &Description,
     computing: usize,

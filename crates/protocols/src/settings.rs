@@ -8,9 +8,9 @@ use serde::Deserialize;
 /// none.
 pub fn batch_scale(plan: &PlanDescription) -> BatchScale {
     #[derive(Deserialize)]
-    struct Stated {
+    struct RawSettings {
         #[serde(default)]
         batch_halvings: BatchScale,
     }
-    plan.settings.read::<Stated>().map_or(BatchScale::FULL, |stated| stated.batch_halvings)
+    plan.settings.read::<RawSettings>().map_or(BatchScale::FULL, |stated| stated.batch_halvings)
 }

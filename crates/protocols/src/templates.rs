@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use phineus_bytecode::{ElementType, Instruction, Op, Phase, Sharing};
-use phineus_circuits::record::Template;
+use phineus_circuits::record::CircuitTemplate;
 use phineus_engine::bits::{Family, record, template_lanes};
 
 /// Key of instructions with the same template.
@@ -15,10 +15,10 @@ type Key = (Op, u16, bool, u32, [u64; 4]);
 /// recording.
 static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
 
-type Recorded = HashMap<(Family, Key), Arc<Template>>;
+type Recorded = HashMap<(Family, Key), Arc<CircuitTemplate>>;
 
 /// The circuit of `family` for an instruction with this key.
-fn recorded(family: Family, key: Key, instruction: &Instruction) -> Arc<Template> {
+fn recorded(family: Family, key: Key, instruction: &Instruction) -> Arc<CircuitTemplate> {
     // A circuit is put there whole or, if recording it panics, not at all.
     let mut known = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
     let new = || Arc::new(record(instruction, family));
@@ -28,7 +28,7 @@ fn recorded(family: Family, key: Key, instruction: &Instruction) -> Arc<Template
 /// Circuits of one family for the instructions met so far.
 pub(crate) struct Templates {
     family: Family,
-    by_key: HashMap<Key, Arc<Template>>,
+    by_key: HashMap<Key, Arc<CircuitTemplate>>,
 }
 
 impl Templates {
@@ -37,7 +37,7 @@ impl Templates {
     }
 
     /// The template of an instruction, and the lanes of its rows.
-    pub(crate) fn of(&mut self, instruction: &Instruction) -> (Arc<Template>, usize) {
+    pub(crate) fn of(&mut self, instruction: &Instruction) -> (Arc<CircuitTemplate>, usize) {
         let lanes = template_lanes(instruction);
         // Where rows are whole lane vectors, the circuit does not depend on how many lanes.
         let key_lanes = if lanes == 1 { instruction.lanes } else { 0 };

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use phineus_accel::{Calibration, DEVICE_BYTES, Element, Error, Gpu, OnGpu};
+use phineus_accel::{Calibration, DEVICE_BYTES, DeviceElement, Error, Gpu, OnGpu};
 use phineus_bytecode::Op;
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::mascot::Kind;
@@ -28,10 +28,10 @@ const ENTRIES_MIN: u64 = 1 << 24;
 const LIMIT_MIN_BYTES: u64 = 1 << 30;
 
 /// Where products of matrices are computed.
-pub struct Accelerator(Result<Box<Ready>, String>);
+pub struct Accelerator(Result<Box<MeasuredDevice>, String>);
 
 /// A device that was measured.
-struct Ready {
+struct MeasuredDevice {
     gpu: Gpu,
     calibration: Calibration,
 }
@@ -74,8 +74,8 @@ impl Accelerator {
             return Accelerator::processor(format!("a driver fits into no less than {least}"));
         }
         let ready = match field {
-            FieldName::F61 => Ready::open::<F61>(is_forced, threads),
-            FieldName::F32 => Ready::open::<F32>(is_forced, threads),
+            FieldName::F61 => MeasuredDevice::open::<F61>(is_forced, threads),
+            FieldName::F32 => MeasuredDevice::open::<F32>(is_forced, threads),
             FieldName::F128 => unreachable!("it has no kernels"),
         };
         Accelerator(ready.map(Box::new).map_err(|error| error.to_string()))
@@ -117,14 +117,14 @@ impl Accelerator {
     }
 
     /// The device, for a run in the field that it was measured for.
-    pub fn products<F: Field + Element>(
+    pub fn products<F: Field + DeviceElement>(
         self,
         warning: &Warning,
     ) -> Option<Box<dyn MatrixProducts<F>>> {
         if !self.is_used() {
             return None;
         }
-        let Ready { gpu, calibration } = *self.0.ok()?;
+        let MeasuredDevice { gpu, calibration } = *self.0.ok()?;
         let warning = warning.clone();
         let on_failure = move |error: &Error| {
             let text = format!("warning: {error}; products of matrices go on on the CPU");
@@ -135,14 +135,17 @@ impl Accelerator {
     }
 }
 
-impl Ready {
-    fn open<F: Field + Element>(is_forced: bool, threads: usize) -> Result<Ready, Error> {
+impl MeasuredDevice {
+    fn open<F: Field + DeviceElement>(
+        is_forced: bool,
+        threads: usize,
+    ) -> Result<MeasuredDevice, Error> {
         let mut gpu = Gpu::open()?;
         let mut calibration = gpu.calibrate::<F>(&mut OnThreads(threads))?;
         if is_forced {
             calibration.work_min = Some(0);
         }
-        Ok(Ready { gpu, calibration })
+        Ok(MeasuredDevice { gpu, calibration })
     }
 }
 

@@ -15,13 +15,13 @@ use phineus_ot::SessionId;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::choices::{NARROW_MASKS, Preprocessed};
+use crate::choices::{NARROW_MASKS, PreprocessingMode};
+use crate::disclosed::Disclosed;
 use crate::failure::{Exit, Failure, Remedy, RunField, codes};
-use crate::told::Told;
 
 /// Settings that a party was started with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Wish {
+pub struct StatedSettings {
     pub version: String,
     pub program: String,
     pub protocol: String,
@@ -40,7 +40,7 @@ pub struct Wish {
     pub preprocessing: Option<String>,
     /// Inputs of `--protocol auto` besides the program.
     #[serde(default)]
-    pub choosing: Option<Choosing>,
+    pub choosing: Option<AutoInputs>,
     /// The party's memory limit: the choice is made, and instructions are ordered, for the least
     /// of all.
     pub memory_limit_bytes: u64,
@@ -69,7 +69,7 @@ pub struct Wish {
 
 /// Inputs of the choice of a protocol.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Choosing {
+pub struct AutoInputs {
     /// The network that the party states; all state the same.
     pub network: String,
 }
@@ -120,7 +120,7 @@ const FAKE_PREPROCESSING: &str = "--fake-preprocessing (no security)";
 const SESSION: &str = "the session";
 
 /// The longest time from question to answer between two parties.
-pub fn longest_round_trip(wishes: &[Wish]) -> Duration {
+pub fn longest_round_trip(wishes: &[StatedSettings]) -> Duration {
     Duration::from_micros(wishes.iter().map(|wish| wish.round_trip_us).max().unwrap_or(0))
 }
 
@@ -131,9 +131,9 @@ pub fn longest_round_trip(wishes: &[Wish]) -> Duration {
 /// Exit 7 with all that differs.
 pub fn exchange_wishes(
     channels: &mut Peers,
-    ours: &Wish,
+    ours: &StatedSettings,
     computing: usize,
-) -> Result<Vec<Wish>, Failure> {
+) -> Result<Vec<StatedSettings>, Failure> {
     let message = serde_json::to_vec(ours).expect("a wish is text and numbers");
     let mut answers = exchange(channels.iter_mut().flatten(), &message)?.into_iter();
     let (mut wishes, mut differences) = (Vec::new(), Vec::new());
@@ -143,7 +143,7 @@ pub fn exchange_wishes(
             continue;
         }
         let (peer, answer) = answers.next().expect("each channel gave an answer");
-        let theirs: Wish = parse(&peer, &answer)?;
+        let theirs: StatedSettings = parse(&peer, &answer)?;
         compare_wishes(ours, &theirs, &peer, &mut differences);
         compare_preprocessing((ours, &theirs), computing, &peer, &mut differences);
         if usize::from(theirs.party) != party {
@@ -165,7 +165,7 @@ pub fn exchange_wishes(
 /// otherwise makes nobody else a cheat.
 fn relay_wishes(
     channels: &mut Peers,
-    wishes: &mut [Option<Wish>],
+    wishes: &mut [Option<StatedSettings>],
     (me, computing): (usize, usize),
     differences: &mut Vec<Difference>,
 ) -> Result<(), Failure> {
@@ -178,9 +178,9 @@ fn relay_wishes(
     let mut first: Option<Vec<u8>> = None;
     for channel in computers.iter_mut().flatten() {
         let (peer, message) = (channel.peer().to_owned(), channel.receive_agreement()?);
-        let told: Vec<Wish> = parse(&peer, &message)?;
+        let told: Vec<StatedSettings> = parse(&peer, &message)?;
         let own = wishes[me].as_ref().map(|wish| wish.nonce.clone());
-        let is_own = |wish: &Wish| Some(&wish.nonce) == own.as_ref();
+        let is_own = |wish: &StatedSettings| Some(&wish.nonce) == own.as_ref();
         let (is_first, is_same) = match &first {
             None => (true, true),
             Some(first) => (false, first == &message),
@@ -208,7 +208,12 @@ fn relay_wishes(
     Ok(())
 }
 
-fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<Difference>) {
+fn compare_wishes(
+    ours: &StatedSettings,
+    theirs: &StatedSettings,
+    peer: &str,
+    differences: &mut Vec<Difference>,
+) {
     let mut compare = |what: &str, ours: &str, theirs: &str| {
         if ours != theirs {
             let [peer, what, ours, theirs] = [peer, what, ours, theirs].map(str::to_owned);
@@ -223,22 +228,23 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
     compare("the list of those who compute", &ours.computing, &theirs.computing);
     // Of another protocol it is something else anyway.
     if ours.protocol == theirs.protocol {
-        let extension = |wish: &Wish| wish.ot.clone().unwrap_or_default();
+        let extension = |wish: &StatedSettings| wish.ot.clone().unwrap_or_default();
         compare("the OT extension", &extension(ours), &extension(theirs));
         for name in ["--y2a", "--broadcast", NARROW_MASKS] {
-            let way = |wish: &Wish| {
+            let way = |wish: &StatedSettings| {
                 wish.ways.get(name).cloned().unwrap_or_else(|| "the default".to_owned())
             };
             compare(name, &way(ours), &way(theirs));
         }
-        let network =
-            |wish: &Wish| wish.choosing.as_ref().map_or("", |it| it.network.as_str()).to_owned();
+        let network = |wish: &StatedSettings| {
+            wish.choosing.as_ref().map_or("", |it| it.network.as_str()).to_owned()
+        };
         compare("the network of --net", &network(ours), &network(theirs));
     }
     let none = "not set".to_owned();
     let names = ours.parameters.keys().chain(theirs.parameters.keys());
     for name in names.collect::<std::collections::BTreeSet<_>>() {
-        let value = |wish: &Wish| wish.parameters.get(name).unwrap_or(&none).clone();
+        let value = |wish: &StatedSettings| wish.parameters.get(name).unwrap_or(&none).clone();
         compare(&format!("parameter {name}"), &value(ours), &value(theirs));
     }
 }
@@ -246,14 +252,14 @@ fn compare_wishes(ours: &Wish, theirs: &Wish, peer: &str, differences: &mut Vec<
 /// Compares when correlated randomness is made. Clients have no part in that, but whether it is
 /// dealt, which protects none of their inputs, they must state, too.
 fn compare_preprocessing(
-    (ours, theirs): (&Wish, &Wish),
+    (ours, theirs): (&StatedSettings, &StatedSettings),
     computing: usize,
     peer: &str,
     differences: &mut Vec<Difference>,
 ) {
-    let said = |wish: &Wish| wish.preprocessing.clone().unwrap_or_default();
-    let is_fake = |wish: &Wish| said(wish) == Preprocessed::Fake.name();
-    let is_client = |wish: &Wish| usize::from(wish.party) >= computing;
+    let said = |wish: &StatedSettings| wish.preprocessing.clone().unwrap_or_default();
+    let is_fake = |wish: &StatedSettings| said(wish) == PreprocessingMode::Fake.name();
+    let is_client = |wish: &StatedSettings| usize::from(wish.party) >= computing;
     let (what, ours, theirs) = if is_fake(ours) != is_fake(theirs) {
         let stated = |wish| if is_fake(wish) { "stated" } else { "not stated" }.to_owned();
         (FAKE_PREPROCESSING, stated(ours), stated(theirs))
@@ -354,7 +360,7 @@ pub fn exchange_agreement(
 
 /// Items of a plan that all parties must state alike.
 #[derive(Clone, Copy)]
-pub struct Stated<'a> {
+pub struct AgreedPlan<'a> {
     /// Settings that the run follows.
     pub settings: &'a Settings,
     /// Costs of the run.
@@ -363,10 +369,10 @@ pub struct Stated<'a> {
     pub program_hash: Option<&'a str>,
 }
 
-impl<'a> Stated<'a> {
+impl<'a> AgreedPlan<'a> {
     /// Of a plan.
-    pub fn of_plan(plan: &'a PlanDescription) -> Stated<'a> {
-        Stated {
+    pub fn of_plan(plan: &'a PlanDescription) -> AgreedPlan<'a> {
+        AgreedPlan {
             settings: &plan.settings,
             costs: &plan.costs,
             program_hash: Some(&plan.program_hash),
@@ -386,7 +392,7 @@ const WINDOW_DOUBLINGS: &str = "window_doublings";
 /// Exit 7 if the same program costs a peer something else: then its circuits are others.
 pub fn exchange_ready<'a>(
     channels: impl IntoIterator<Item = &'a mut FramedChannel>,
-    stated: Stated<'_>,
+    stated: AgreedPlan<'_>,
 ) -> Result<(), Failure> {
     exchange_windows(channels, stated, None).map(|_| ())
 }
@@ -399,7 +405,7 @@ pub fn exchange_ready<'a>(
 /// As [`exchange_ready`].
 pub fn exchange_windows<'a>(
     channels: impl IntoIterator<Item = &'a mut FramedChannel>,
-    stated: Stated<'_>,
+    stated: AgreedPlan<'_>,
     doublings: Option<u32>,
 ) -> Result<u32, Failure> {
     let ours: BTreeMap<&str, u64> =
@@ -447,8 +453,8 @@ pub fn exchange_number(channels: &mut Peers, ours: u64) -> Result<u64, Failure> 
 /// Reads all kinds of messages that come before a run.
 #[cfg(feature = "fuzzing")]
 pub fn read_any(bytes: &[u8]) {
-    let _ = parse::<Wish>("peer", bytes);
-    let _ = parse::<Vec<Wish>>("peer", bytes);
+    let _ = parse::<StatedSettings>("peer", bytes);
+    let _ = parse::<Vec<StatedSettings>>("peer", bytes);
     let _ = parse::<BTreeMap<String, String>>("peer", bytes);
     let _ = parse::<BTreeMap<&str, u64>>("peer", bytes);
     let _ = parse::<u64>("peer", bytes);
@@ -505,7 +511,7 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
     } else {
         (codes::DIFFER, Remedy::new("agree on one program, parameters and version, then run again"))
     };
-    Err(Failure::new(code, lines.join("\n")).remedy(remedy).revealed(Told::Wish.sentence()))
+    Err(Failure::new(code, lines.join("\n")).remedy(remedy).revealed(Disclosed::Wish.sentence()))
 }
 
 /// Waits until all know that they differ: who ends its channels ends those of all others, also of
@@ -542,7 +548,7 @@ pub fn give_up_all(mesh: Mesh, failure: &Failure) {
 /// The name of this session for the protocol, the same at all parties and never the same again.
 ///
 /// It covers the program and all that each party stated about itself, nonce included.
-pub fn session_id(program_hash: &str, wishes: &[Wish]) -> SessionId {
+pub fn session_id(program_hash: &str, wishes: &[StatedSettings]) -> SessionId {
     let mut hash = Sha256::new();
     hash.update(b"phineus session 2");
     hash.update((program_hash.len() as u64).to_le_bytes());

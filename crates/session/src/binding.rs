@@ -11,7 +11,7 @@ use phineus_tables::{Input, TextKey, check_columns, check_only_column, format_va
 
 use crate::failure::{Failure, Fault, Place, Remedy, RunField, codes};
 use crate::inputs::{InputTable, TableFrom};
-use crate::own_rows::Arrangements;
+use crate::own_rows::RowOrders;
 use crate::ports::{Files, candidates, is_subject, named};
 use crate::reading::unknown_column;
 use crate::settings::{Reading, RepeatKeys};
@@ -20,7 +20,7 @@ use crate::settings::{Reading, RepeatKeys};
 const RANGE_FAULTS_MAX: usize = 20;
 
 /// Tables by the name of their port.
-pub type Assigned<'a> = BTreeMap<String, &'a TableFrom>;
+pub type BoundTables<'a> = BTreeMap<String, &'a TableFrom>;
 
 /// The port of each table: by the port's name, by its party's name if that has one port only, or,
 /// without a name, the first port that has no table yet.
@@ -31,9 +31,9 @@ pub fn assign<'a>(
     inputs: &'a [InputTable],
     aliases: &[String],
     party: Option<u16>,
-) -> Result<Assigned<'a>, Failure> {
+) -> Result<BoundTables<'a>, Failure> {
     let candidates = candidates(description, party);
-    let mut assigned = Assigned::new();
+    let mut assigned = BoundTables::new();
     for InputTable { input, from } in inputs {
         let port = match input {
             Some(name) => named(description, &candidates, aliases, name)?,
@@ -65,7 +65,7 @@ fn too_many(candidates: &[&InputPort], from: &TableFrom) -> Failure {
 /// Checks that every input of `party` (of all parties, if none) has a table.
 pub fn require_all(
     description: &Description,
-    assigned: &Assigned<'_>,
+    assigned: &BoundTables<'_>,
     party: Option<u16>,
 ) -> Result<(), Failure> {
     let missing: Vec<String> = description
@@ -95,7 +95,7 @@ pub fn require_all(
 /// Opens the tables and counts their rows, as `reading` says.
 pub fn count_all(
     description: &Description,
-    assigned: &Assigned<'_>,
+    assigned: &BoundTables<'_>,
     reading: &Reading,
     parties: (&[String], Option<u16>),
 ) -> Result<Files, Failure> {
@@ -160,10 +160,10 @@ pub fn check_rows(description: &Description, files: &Files) -> Result<(), Failur
 }
 
 /// The tables of a party, by input, and what their owner should know of them.
-pub struct Inputs {
+pub struct PartyTables {
     pub tables: Vec<Option<Table>>,
     pub notes: Vec<String>,
-    pub arrangements: Arrangements,
+    pub arrangements: RowOrders,
 }
 
 /// Reads the files of all ports that have one, each in the order that its port wants.
@@ -172,7 +172,7 @@ pub fn read_inputs(
     files: &Files,
     ranges: &[ColumnRange],
     text_key: &TextKey,
-) -> Result<Inputs, Failure> {
+) -> Result<PartyTables, Failure> {
     let (mut faults, mut notes) = (Vec::new(), Vec::new());
     let mut arrangements = Vec::new();
     let mut read = |port: &InputPort| -> Result<Option<Table>, Failure> {
@@ -211,8 +211,8 @@ pub fn read_inputs(
     };
     let tables: Vec<_> = description.inputs.iter().map(&mut read).collect::<Result<_, _>>()?;
     if faults.is_empty() {
-        let arrangements = Arrangements::new(arrangements);
-        return Ok(Inputs { tables, notes, arrangements });
+        let arrangements = RowOrders::new(arrangements);
+        return Ok(PartyTables { tables, notes, arrangements });
     }
     faults.truncate(RANGE_FAULTS_MAX);
     let failure = Failure::of_faults(codes::OUT_OF_RANGE, faults);

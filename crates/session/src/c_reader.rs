@@ -22,17 +22,17 @@ use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError,
 use crate::failure::Failure;
 use crate::leftovers::Leftovers;
 
-use messages::{Answer, Bounds, Opened, Question, Sizes};
-use process::Reader;
+use messages::{ProgramInfo, Question, RangeMessage, Reply, TraceSizes};
+use process::ReaderProcess;
 
 pub use process::answer;
 
 /// A C program that another process reads.
 pub struct ReadApart {
-    opened: Opened,
-    reader: Mutex<Reader>,
+    opened: ProgramInfo,
+    reader: Mutex<ReaderProcess>,
     /// The bounds of the columns for the sizes of the last tracing.
-    ranges: Mutex<Option<(Sizes, Vec<Bounds>)>>,
+    ranges: Mutex<Option<(TraceSizes, Vec<RangeMessage>)>>,
 }
 
 impl ReadApart {
@@ -45,11 +45,11 @@ impl ReadApart {
         path: &Path,
         leftovers: &Leftovers,
     ) -> Result<ReadApart, Failure> {
-        let (reader, opened) = Reader::open(executable, path, leftovers)?;
+        let (reader, opened) = ReaderProcess::open(executable, path, leftovers)?;
         Ok(ReadApart { opened, reader: Mutex::new(reader), ranges: Mutex::default() })
     }
 
-    fn reader(&self) -> MutexGuard<'_, Reader> {
+    fn reader(&self) -> MutexGuard<'_, ReaderProcess> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -60,8 +60,8 @@ impl ReadApart {
         inputs: &[Table],
     ) -> Result<Option<Vec<Table>>, ProgramError> {
         match self.reader().ask(question, inputs)? {
-            (Answer::Tables(_), tables) => Ok(Some(tables)),
-            (Answer::Nothing, _) => Ok(None),
+            (Reply::Tables(_), tables) => Ok(Some(tables)),
+            (Reply::Nothing, _) => Ok(None),
             _ => Err(unexpected()),
         }
     }
@@ -71,10 +71,10 @@ impl ReadApart {
         arguments: &Arguments,
         output: &mut dyn Write,
     ) -> Result<Traced, ProgramError> {
-        let sizes = Sizes::of(arguments);
+        let sizes = TraceSizes::of(arguments);
         let mut reader = self.reader();
         let (answer, _) = reader.ask(&Question::Trace(sizes.clone()), &[])?;
-        let Answer::Traced { description, hash, instruction_count, file_bytes, ranges } = answer
+        let Reply::Traced { description, hash, instruction_count, file_bytes, ranges } = answer
         else {
             return Err(unexpected());
         };
@@ -133,26 +133,26 @@ impl Program for ReadApart {
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        let heads = inputs.iter().map(messages::Head::of).collect();
-        self.tables(&Question::Twin(Sizes::of(arguments), heads), inputs).transpose()
+        let heads = inputs.iter().map(messages::TableMessage::of).collect();
+        self.tables(&Question::Twin(TraceSizes::of(arguments), heads), inputs).transpose()
     }
 
     fn prepare_twin(&self, arguments: &Arguments) -> Result<(), ProgramError> {
-        self.tables(&Question::PrepareTwin(Sizes::of(arguments)), &[]).map(drop)
+        self.tables(&Question::PrepareTwin(TraceSizes::of(arguments)), &[]).map(drop)
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        self.tables(&Question::Generate(Sizes::of(arguments), seed), &[]).ok().flatten()
+        self.tables(&Question::Generate(TraceSizes::of(arguments), seed), &[]).ok().flatten()
     }
 
     fn ranges(&self, arguments: &Arguments) -> Result<Vec<ColumnRange>, ProgramError> {
-        let sizes = Sizes::of(arguments);
+        let sizes = TraceSizes::of(arguments);
         let known = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, ranges)) = known.as_ref().filter(|(known, _)| *known == sizes) {
-            return Ok(ranges.iter().map(Bounds::range).collect());
+            return Ok(ranges.iter().map(RangeMessage::range).collect());
         }
         match self.reader().ask(&Question::Ranges(sizes), &[])? {
-            (Answer::Ranges(ranges), _) => Ok(ranges.iter().map(Bounds::range).collect()),
+            (Reply::Ranges(ranges), _) => Ok(ranges.iter().map(RangeMessage::range).collect()),
             _ => Err(unexpected()),
         }
     }

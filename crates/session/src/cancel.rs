@@ -18,7 +18,7 @@ use crate::memory_watch::MemoryWatch;
 const MEMORY_PAUSE: Duration = Duration::from_millis(30);
 
 /// Steps that end the session.
-enum Stage {
+enum CancelStage {
     /// Nothing: the session is not connected yet.
     Alone,
     /// The session checks by itself, several times a second.
@@ -27,19 +27,19 @@ enum Stage {
     Met(Aborter),
 }
 
-struct State {
+struct CancelState {
     is_requested: AtomicBool,
-    stage: Mutex<Stage>,
+    stage: Mutex<CancelStage>,
     memory: MemoryWatch,
     /// The handle of all parties of a computation, of which this one ends one.
     whole: Option<Cancel>,
     /// The handles of the parties that run as threads of this process.
-    parts: Mutex<Vec<Weak<State>>>,
+    parts: Mutex<Vec<Weak<CancelState>>>,
 }
 
 /// Ends a session from another thread. Clones end the same session.
 #[derive(Clone)]
-pub struct Cancel(Arc<State>);
+pub struct Cancel(Arc<CancelState>);
 
 impl Default for Cancel {
     fn default() -> Cancel {
@@ -54,9 +54,9 @@ impl Cancel {
     }
 
     fn of(whole: Option<Cancel>) -> Cancel {
-        Cancel(Arc::new(State {
+        Cancel(Arc::new(CancelState {
             is_requested: AtomicBool::new(false),
-            stage: Mutex::new(Stage::Alone),
+            stage: Mutex::new(CancelStage::Alone),
             memory: MemoryWatch::default(),
             whole,
             parts: Mutex::new(Vec::new()),
@@ -94,7 +94,7 @@ impl Cancel {
     /// Returns whether the session ends by itself once it is cancelled. If not, it may be in the
     /// middle of planning, and nobody but its caller waits for it.
     pub fn is_heard(&self) -> bool {
-        !matches!(*self.stage(), Stage::Alone)
+        !matches!(*self.stage(), CancelStage::Alone)
     }
 
     /// The reason of the end, once it is requested.
@@ -119,13 +119,13 @@ impl Cancel {
 
     /// States that the session checks by itself, from now on, whether it must end.
     pub fn ask(&self) {
-        *self.stage() = Stage::Asking;
+        *self.stage() = CancelStage::Asking;
     }
 
     /// States that the session is connected: from now on the others are told of an end, at once if
     /// it was requested before.
     pub(crate) fn met(&self, aborter: Aborter) {
-        *self.stage() = Stage::Met(aborter);
+        *self.stage() = CancelStage::Met(aborter);
         self.stops_session();
     }
 
@@ -136,8 +136,8 @@ impl Cancel {
             return false;
         }
         let aborter = match &*self.stage() {
-            Stage::Met(aborter) => Some(aborter.clone()),
-            Stage::Alone | Stage::Asking => None,
+            CancelStage::Met(aborter) => Some(aborter.clone()),
+            CancelStage::Alone | CancelStage::Asking => None,
         };
         // Another thread may be telling them already: the first one tells, and both wait for it.
         if let Some(aborter) = aborter {
@@ -187,7 +187,7 @@ impl Cancel {
     /// If it is being ended because it passed its memory limit.
     pub fn release(&self) -> Result<(), Failure> {
         self.0.memory.stop()?;
-        *self.stage() = Stage::Alone;
+        *self.stage() = CancelStage::Alone;
         Ok(())
     }
 
@@ -196,11 +196,11 @@ impl Cancel {
         self.0.memory.give_back();
     }
 
-    fn parts(&self) -> MutexGuard<'_, Vec<Weak<State>>> {
+    fn parts(&self) -> MutexGuard<'_, Vec<Weak<CancelState>>> {
         self.0.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn stage(&self) -> MutexGuard<'_, Stage> {
+    fn stage(&self) -> MutexGuard<'_, CancelStage> {
         self.0.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -10,9 +10,9 @@ use phineus_tables::quantity;
 use crate::failure::{Exit, Failure, codes};
 use crate::planned::PlannedFile;
 use crate::prediction::{Prediction, predict};
-use crate::protocol::{Protocol, Setting};
-use crate::settings::{Choice, Variant};
-use crate::sizing::{self, Terms};
+use crate::protocol::{Protocol, ProtocolOption};
+use crate::settings::{Choice, ProtocolVariant};
+use crate::sizing::{self, PlanParameters};
 use crate::traced::TracedFile;
 
 /// Predicted times that differ by less than this are the same.
@@ -22,7 +22,7 @@ const SAME_TIME: f64 = 1.01;
 pub struct Candidate {
     pub protocol: Protocol,
     /// How it does what it can do in more than one way.
-    pub variant: Variant,
+    pub variant: ProtocolVariant,
     /// Or why it cannot.
     pub outcome: Result<(PlannedFile, Prediction), Failure>,
 }
@@ -43,11 +43,11 @@ impl Candidate {
 /// one that takes the least time.
 pub fn candidates(
     traced: &TracedFile,
-    (protocols, variants): (&[Protocol], &[Variant]),
-    terms: Terms,
+    (protocols, variants): (&[Protocol], &[ProtocolVariant]),
+    terms: PlanParameters,
     scratch: &Scratch,
 ) -> Vec<Candidate> {
-    let plan = |protocol: Protocol, variant: Variant| Candidate {
+    let plan = |protocol: Protocol, variant: ProtocolVariant| Candidate {
         protocol,
         variant,
         outcome: sizing::planned(traced, (protocol, variant), terms, scratch).map(|planned| {
@@ -56,8 +56,8 @@ pub fn candidates(
         }),
     };
     let best = |&protocol: &Protocol| {
-        let has_variants = protocol.settings().contains(&Setting::Ot);
-        let only = [Variant { masks: variants[0].masks, ..Variant::default() }];
+        let has_variants = protocol.settings().contains(&ProtocolOption::Ot);
+        let only = [ProtocolVariant { masks: variants[0].masks, ..ProtocolVariant::default() }];
         let variants = if has_variants { variants } else { &only };
         let first = plan(protocol, *variants.first().expect("there is a variant"));
         let others = variants.iter().skip(1).filter(|other| matter(&first, **other));
@@ -72,7 +72,7 @@ pub fn candidates(
 }
 
 /// Whether a plan made for the `other` variant would be another one.
-fn matter(first: &Candidate, other: Variant) -> bool {
+fn matter(first: &Candidate, other: ProtocolVariant) -> bool {
     let Ok((planned, _)) = &first.outcome else { return true };
     let variant = first.variant;
     let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);

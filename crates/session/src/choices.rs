@@ -297,11 +297,11 @@ pub struct VariantChoices {
 
 impl VariantChoices {
     /// All variants that are possible with these extensions.
-    pub fn variants(self, extensions: &[OtExtension]) -> Vec<Variant> {
+    pub fn variants(self, extensions: &[OtExtension]) -> Vec<ProtocolVariant> {
         let (mut variants, masks) = (Vec::new(), self.narrow_masks);
         for &ot in extensions {
             for &broadcast in self.broadcast.possible() {
-                let variant = |&y2a| Variant { ot, y2a, broadcast, masks };
+                let variant = |&y2a| ProtocolVariant { ot, y2a, broadcast, masks };
                 variants.extend(self.y2a.possible().iter().map(variant));
             }
         }
@@ -324,7 +324,7 @@ impl VariantChoices {
 
 /// One variant of a protocol on shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Variant {
+pub struct ProtocolVariant {
     /// The OT extension that triples are made with.
     pub ot: OtExtension,
     /// How garbled values become additive.
@@ -335,12 +335,12 @@ pub struct Variant {
     pub masks: NarrowMasks,
 }
 
-impl Variant {
+impl ProtocolVariant {
     /// The variant that a plan was made for.
-    pub fn stated(plan: &PlanDescription) -> Variant {
+    pub fn stated(plan: &PlanDescription) -> ProtocolVariant {
         let MixedSettings { ot, y2a, broadcast, .. } = MixedSettings::stated(plan);
         let masks = NarrowMasks::fixed(SpdzSettings::stated(plan).masks);
-        Variant { ot, y2a, broadcast, masks }
+        ProtocolVariant { ot, y2a, broadcast, masks }
     }
 
     /// The parts that are not the default, for the user.
@@ -361,7 +361,7 @@ const FAKE: &str = "fake";
 
 /// When correlated randomness is made: what depends on no input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Preprocessed {
+pub enum PreprocessingMode {
     /// In the background, just ahead of its use.
     #[default]
     Interleaved,
@@ -373,17 +373,17 @@ pub enum Preprocessed {
     Fake,
 }
 
-impl Preprocessed {
+impl PreprocessingMode {
     /// Reads the value of `--preprocessing`.
     ///
     /// # Errors
     /// A sentence with the possible values.
-    pub fn parse(text: &str) -> Result<Preprocessed, String> {
+    pub fn parse(text: &str) -> Result<PreprocessingMode, String> {
         match (text, text.strip_prefix("stored=")) {
-            ("interleaved", _) => Ok(Preprocessed::Interleaved),
-            ("sequential", _) => Ok(Preprocessed::Sequential),
-            (FAKE, _) => Ok(Preprocessed::Fake),
-            (_, Some(file)) if !file.is_empty() => Ok(Preprocessed::Stored(file.into())),
+            ("interleaved", _) => Ok(PreprocessingMode::Interleaved),
+            ("sequential", _) => Ok(PreprocessingMode::Sequential),
+            (FAKE, _) => Ok(PreprocessingMode::Fake),
+            (_, Some(file)) if !file.is_empty() => Ok(PreprocessingMode::Stored(file.into())),
             _ => Err("write `interleaved`, `sequential` or `stored=FILE`".to_owned()),
         }
     }
@@ -391,10 +391,10 @@ impl Preprocessed {
     /// The name that all parties must agree on: without the place of a file.
     pub fn name(&self) -> &'static str {
         match self {
-            Preprocessed::Interleaved => "interleaved",
-            Preprocessed::Sequential => "sequential",
-            Preprocessed::Stored(_) => "stored",
-            Preprocessed::Fake => FAKE,
+            PreprocessingMode::Interleaved => "interleaved",
+            PreprocessingMode::Sequential => "sequential",
+            PreprocessingMode::Stored(_) => "stored",
+            PreprocessingMode::Fake => FAKE,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{BlockValues, CostModel, Kind, Lane, Settings, Table};
+use phineus_bytecode::{BlockValues, CostModel, FileKind, Lane, Settings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
@@ -18,21 +18,21 @@ use phineus_protocols::ProtocolError;
 use phineus_protocols::batch_scale;
 use phineus_protocols::spdz::Masks;
 
-use crate::agreement::{Stated, exchange_ready, give_up_all};
-use crate::choices::Variant;
+use crate::agreement::{AgreedPlan, exchange_ready, give_up_all};
+use crate::choices::ProtocolVariant;
 use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Failure, codes};
-use crate::memory_budget::{Situation, does_not_fit};
-use crate::metered::{Metered, PhaseFigures, Reading, close_all};
-use crate::planning::{Bounds, ordered, planner_memory};
-use crate::program_file::{ProgramFile, Reader};
-use crate::progress::{Progress, Watch};
-use crate::protocol::{BlockRuns, Client, ClientStart, CostTerms, Protocol};
+use crate::memory_budget::{BudgetParameters, does_not_fit};
+use crate::metered::{CounterSnapshot, Metered, PhaseFigures, close_all};
+use crate::planning::{OrderingBounds, ordered, planner_memory};
+use crate::program_file::{FileProgramReader, ProgramFile};
+use crate::progress::{ComputationWatch, Progress};
+use crate::protocol::{BlockRuns, ClientDriver, ClientInputs, CostTerms, Protocol};
 use crate::traced::TracedFile;
 use crate::traced::{TracedBlocks, readers_bytes, results};
 
 /// The program as a client goes through it, and what that costs.
-pub struct ClientWalk {
+pub struct ClientPass {
     pub program: TracedFile,
     pub costs: BTreeMap<String, u64>,
     /// Settings that all parties follow.
@@ -43,7 +43,7 @@ pub struct ClientWalk {
     pub ordering: Duration,
     protocol: Protocol,
     scale: BatchScale,
-    variant: Variant,
+    variant: ProtocolVariant,
 }
 
 /// Result of a client's run.
@@ -68,14 +68,14 @@ pub struct ClientJob<'a> {
     pub progress: &'a Progress,
 }
 
-impl ClientWalk {
+impl ClientPass {
     /// Orders `traced` as those who compute do, and counts.
     pub fn new(
         traced: &TracedFile,
         protocol: Protocol,
-        situation: &Situation,
+        situation: &BudgetParameters,
         scratch: &Scratch,
-    ) -> Result<ClientWalk, Failure> {
+    ) -> Result<ClientPass, Failure> {
         let start = Instant::now();
         let fits = |planner_bytes: u64| {
             let peak = situation.client_peak_bytes(situation.tables_bytes, planner_bytes);
@@ -87,7 +87,7 @@ impl ClientWalk {
         fits(0)?;
         scratch.forget_tables();
         let planner = planner_memory(situation)?;
-        let bounds = Bounds {
+        let bounds = OrderingBounds {
             least_limit_bytes: situation.least_limit_bytes,
             slice_bytes: None,
             planner_memory_bytes: planner,
@@ -101,9 +101,9 @@ impl ClientWalk {
             Ok(made.map_or_else(|| block.clone(), |made| made.ordered))
         };
         let order = |traced: &TracedFile| match (traced.kind, &traced.blocks) {
-            (Kind::Planned, _) => Ok(traced.clone()),
-            (Kind::Program, None) => order_block(traced),
-            (Kind::Program, Some(blocks)) => {
+            (FileKind::Planned, _) => Ok(traced.clone()),
+            (FileKind::Program, None) => order_block(traced),
+            (FileKind::Program, Some(blocks)) => {
                 let parts = blocks.parts.iter().map(order_block).collect::<Result<_, Failure>>()?;
                 let blocks = TracedBlocks { flow: blocks.flow.clone(), parts };
                 Ok(TracedFile { blocks: Some(Arc::new(blocks)), ..traced.clone() })
@@ -125,10 +125,10 @@ impl ClientWalk {
         let blocks = program.blocks.as_ref().map_or(1, |blocks| blocks.parts.len());
         let (scale, variant) = match &program.description.plan {
             None => (situation.batch_scale(), situation.variant),
-            Some(plan) => (batch_scale(plan), Variant::stated(plan)),
+            Some(plan) => (batch_scale(plan), ProtocolVariant::stated(plan)),
         };
         let costs = BTreeMap::new();
-        let walk = ClientWalk {
+        let walk = ClientPass {
             program,
             costs,
             settings: Settings::default(),
@@ -140,7 +140,7 @@ impl ClientWalk {
             variant,
         };
         let (costs, settings) = (walk.costs_of(&vec![1; blocks])?, walk.settings());
-        Ok(ClientWalk { costs, settings, ..walk })
+        Ok(ClientPass { costs, settings, ..walk })
     }
 
     fn cost_terms(&self) -> CostTerms {
@@ -190,10 +190,10 @@ impl ClientWalk {
     /// Goes through the blocks as what is opened says; counts how often each is run.
     fn walk(
         &self,
-        client: &mut dyn Client,
-        readers: &mut [Reader],
+        client: &mut dyn ClientDriver,
+        readers: &mut [FileProgramReader],
         (turns, turns_max): (&mut [u64], u64),
-        watch: &Watch,
+        watch: &ComputationWatch,
     ) -> Result<(), Failure> {
         let (description, blocks) = (&self.program.description, &self.program.blocks);
         let flow = blocks.as_ref().map(|blocks| &blocks.flow);
@@ -212,7 +212,7 @@ impl ClientWalk {
                 Ok(())
             })?;
             let Some(flow) = flow else { break };
-            let left = flow.leave(description, block, &mut registers, &mut Learned(client));
+            let left = flow.leave(description, block, &mut registers, &mut OpenedValues(client));
             next = left.unwrap_or_else(|never| match never {});
         }
         Ok(())
@@ -224,7 +224,7 @@ impl ClientWalk {
         let ready =
             Inputs::new(description, job.inputs).map_err(Failure::from).and_then(|inputs| {
                 let stated =
-                    Stated { settings: &self.settings, costs: &self.costs, program_hash: None };
+                    AgreedPlan { settings: &self.settings, costs: &self.costs, program_hash: None };
                 exchange_ready(mesh[0].iter_mut().flatten(), stated)?;
                 Ok((inputs, generator()?))
             });
@@ -239,16 +239,16 @@ impl ClientWalk {
         let names: Vec<&str> = channels.iter().map(FramedChannel::peer).collect();
         let readers = self.blocks().iter().map(|block| block.file.reader());
         let mut readers = readers.collect::<Result<Vec<_>, _>>()?;
-        let total = readers.iter().map(Reader::instruction_count).sum();
+        let total = readers.iter().map(FileProgramReader::instruction_count).sum();
         let monitor = channels[0].monitor();
         let watch = job.progress.watch(&names.join(", "), Some(monitor), total, job.limit_bytes);
         let start = Instant::now();
         let channels: Vec<_> = channels.into_iter().map(Metered::new).collect();
-        let before = Reading::of(channels.iter());
+        let before = CounterSnapshot::of(channels.iter());
         let mut turns = vec![0; readers.len()];
         let walked = || -> Result<(Vec<Metered<FramedChannel>>, Outputs), Failure> {
             let me = usize::from(job.party);
-            let start = ClientStart { channels, prg: &mut prg, description, me, inputs };
+            let start = ClientInputs { channels, prg: &mut prg, description, me, inputs };
             let mut client = self.protocol.client(start)?;
             self.walk(client.as_mut(), &mut readers, (&mut turns, job.turns_max), &watch)?;
             client.finish()
@@ -259,7 +259,7 @@ impl ClientWalk {
                 .or_reason(failure)
                 .revealed("this party's inputs were shared, and none of its outputs is whole")
         })?;
-        let phase = Reading::of(channels.iter()).since(&before, start.elapsed());
+        let phase = CounterSnapshot::of(channels.iter()).since(&before, start.elapsed());
         let blocked_on_network = watch.waited();
         let channels: Vec<FramedChannel> = channels.into_iter().map(Metered::into_inner).collect();
         let outputs = results(description, outputs.into_tables());
@@ -280,9 +280,9 @@ impl ClientWalk {
 
 /// Values that decide which block runs next, as a client has learned them; it holds nothing that is
 /// published.
-struct Learned<'a>(&'a dyn Client);
+struct OpenedValues<'a>(&'a dyn ClientDriver);
 
-impl BlockValues for Learned<'_> {
+impl BlockValues for OpenedValues<'_> {
     type Error = Infallible;
 
     fn opened(&self, port: u32) -> Result<Lane, Self::Error> {

@@ -15,10 +15,10 @@ use phineus_channels::{FramedChannel, Parties};
 use phineus_correlated::CorrelatedError;
 use phineus_correlated::demand::{Demand, RandomnessKind};
 use phineus_correlated::stored::StoredFile;
-use phineus_protocols::bmr::Tables;
+use phineus_protocols::bmr::GarbledTables;
 
 use crate::failure::{Failure, codes};
-use crate::metered::{Metered, PhaseFigures, Reading};
+use crate::metered::{CounterSnapshot, Metered, PhaseFigures};
 
 pub use authenticated::{SpdzRandomness, words};
 pub(crate) use files::NewFile;
@@ -36,7 +36,7 @@ pub enum Source {
     Interleaved,
     Sequential,
     /// In a file, and garbled tables in another one, if the program takes any.
-    Stored(Box<StoredFile>, Option<Box<Tables>>),
+    Stored(Box<StoredFile>, Option<Box<GarbledTables>>),
     /// Dealt by somebody whom all would have to trust.
     Fake,
 }
@@ -59,7 +59,7 @@ pub struct MeteredRandomness<P: ?Sized, K> {
     source: Box<dyn RunSource<P>>,
     setup: PhaseFigures,
     /// Since when it is being made, and what had gone over the channels.
-    start: (Instant, Reading),
+    start: (Instant, CounterSnapshot),
     /// How long making took, if it is done.
     made_in: Option<Duration>,
     used: Demand<K>,
@@ -85,7 +85,7 @@ impl<P: ?Sized, K: RandomnessKind> MeteredRandomness<P, K> {
     fn new(
         source: Box<dyn RunSource<P>>,
         setup: PhaseFigures,
-        start: (Instant, Reading),
+        start: (Instant, CounterSnapshot),
         made_in: Option<Duration>,
         name: fn(K) -> String,
     ) -> MeteredRandomness<P, K> {
@@ -97,7 +97,7 @@ impl<P: ?Sized, K: RandomnessKind> MeteredRandomness<P, K> {
     pub fn finish(self) -> Result<(Stream, RandomnessFigures), CorrelatedError> {
         let (mut parties, ots) = self.source.finish()?;
         let (start, before) = self.start;
-        let after = Reading::of_parties(&mut parties);
+        let after = CounterSnapshot::of_parties(&mut parties);
         // In the background it ends with the last message.
         let until_last = || after.last_received().map(|last| last.saturating_duration_since(start));
         let time = self.made_in.or_else(until_last).unwrap_or_default();

@@ -8,17 +8,17 @@ use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    Carried, Driver, FrameMemory, Inputs, Memory, Storage, StorageBackend, StorageConfig,
+    Carried, Driver, FrameMemory, Inputs, RunMemory, Storage, StorageBackend, StorageConfig,
     StorageError, StorageStatistics, run, run_blocks,
 };
 
 use crate::cancel::Cancel;
 use crate::correlated::Source;
+use crate::disclosed::Disclosed;
 use crate::failure::{Failure, codes};
 use crate::planned::PlannedFile;
-use crate::progress::{Progress, Watch};
+use crate::progress::{ComputationWatch, Progress};
 use crate::statistics::Phases;
-use crate::told::Told;
 
 /// Transfers in flight at the device.
 pub const STORAGE_DEPTH: u32 = 32;
@@ -43,7 +43,7 @@ pub struct Job<'a> {
 }
 
 /// Results and measurements of a run.
-pub struct Executed {
+pub struct RunResult {
     /// By output port; for the clear protocol, those of all parties.
     pub outputs: Vec<Option<Table>>,
     pub and_gates: Option<u64>,
@@ -68,7 +68,7 @@ pub struct Executed {
 }
 
 /// A driver whose outputs are counted, so that a failure can say what was revealed before it.
-pub struct Recorded<'a, D> {
+pub struct CountingDriver<'a, D> {
     pub driver: D,
     description: &'a Description,
     cancel: Cancel,
@@ -78,11 +78,11 @@ pub struct Recorded<'a, D> {
     brought_bits: Vec<u64>,
 }
 
-impl<'a, D> Recorded<'a, D> {
-    pub fn new(driver: D, description: &'a Description, cancel: &Cancel) -> Recorded<'a, D> {
+impl<'a, D> CountingDriver<'a, D> {
+    pub fn new(driver: D, description: &'a Description, cancel: &Cancel) -> CountingDriver<'a, D> {
         let revealed = vec![0; description.outputs.len()];
         let brought_bits = vec![0; description.parties.len()];
-        Recorded { driver, description, cancel: cancel.clone(), revealed, brought_bits }
+        CountingDriver { driver, description, cancel: cancel.clone(), revealed, brought_bits }
     }
 
     /// Bits that `party` has brought.
@@ -119,7 +119,7 @@ impl<'a, D> Recorded<'a, D> {
     }
 }
 
-impl<D: Driver> Driver for Recorded<'_, D> {
+impl<D: Driver> Driver for CountingDriver<'_, D> {
     type Wire = D::Wire;
     type Error = D::Error;
 
@@ -170,19 +170,19 @@ pub fn frames_and_swap(
     plan: &PlanDescription,
     directory: &Path,
     backend: StorageBackend,
-) -> Result<Memory, StorageError> {
+) -> Result<RunMemory, StorageError> {
     let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
     let slots = plan.spill_slot_count as u32;
     let directory = directory.to_owned();
     let config = StorageConfig { directory, page_bytes, slots, backend, depth: STORAGE_DEPTH };
     let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
-    Ok(Memory { frames, storage })
+    Ok(RunMemory { frames, storage })
 }
 
 impl Job<'_> {
     /// Makes frames and swap file for the plan.
-    pub fn memory(&self) -> Result<Memory, Failure> {
+    pub fn memory(&self) -> Result<RunMemory, Failure> {
         let plan = self.planned.plan();
         let page_bytes = plan.page_bytes();
         for (number, what) in [
@@ -201,9 +201,9 @@ impl Job<'_> {
     /// Runs the plan; `entered` is told which blocks run, if there are several.
     pub fn drive<D: Driver>(
         &self,
-        recorded: &mut Recorded<'_, D>,
-        memory: &mut Memory,
-        watch: &Watch,
+        recorded: &mut CountingDriver<'_, D>,
+        memory: &mut RunMemory,
+        watch: &ComputationWatch,
         entered: Option<Sender<usize>>,
     ) -> Result<(), Failure>
     where
@@ -241,7 +241,7 @@ impl Job<'_> {
     }
 }
 
-pub fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
+pub fn storage_figures(memory: &RunMemory) -> (StorageStatistics, &'static str) {
     match &memory.storage {
         Some(storage) => (storage.statistics(), storage.backend_name()),
         None => (StorageStatistics::default(), "none"),
@@ -250,11 +250,11 @@ pub fn storage_figures(memory: &Memory) -> (StorageStatistics, &'static str) {
 
 /// A failure before the first output, or the reason for which the session was ended.
 pub fn unrevealed(failure: Failure, cancel: &Cancel) -> Failure {
-    cancel.or_reason(failure).revealed(Told::Wish.sentence())
+    cancel.or_reason(failure).revealed(Disclosed::Wish.sentence())
 }
 
 /// Everything of our own that can fail before the protocol begins.
-pub fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, Memory), Failure> {
+pub fn prepare(job: &mut Job<'_>) -> Result<(Inputs, Prg, RunMemory), Failure> {
     let inputs = Inputs::new(&job.planned.description, std::mem::take(&mut job.inputs))?;
     let prg = Prg::from_os().map_err(|error| {
         Failure::new(codes::NO_RANDOMNESS, format!("the system gives no random bytes: {error}"))

@@ -18,12 +18,12 @@ use phineus_frontend::ProgramError;
 use phineus_ot::OtError;
 use phineus_plan::Error as PlanError;
 use phineus_protocols::ProtocolError;
-use phineus_tables::{Error as TableError, Kind};
+use phineus_tables::{Error as TableError, RefusalKind};
 
 use codes::Code;
 
 pub use fault::{Fault, Place};
-pub use remedy::{Part, Remedy, RunField};
+pub use remedy::{Remedy, RemedyPart, RunField};
 
 /// How a command ends, by exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,17 +240,17 @@ impl From<TableError> for Failure {
             error => return Failure::new(codes::SYSTEM, error.to_string()),
         };
         let code = match refusal.kind {
-            Kind::Unreadable => codes::DIRECTORY_AS_INPUT,
-            Kind::NotAFile => codes::NOT_A_FILE_AS_INPUT,
-            Kind::OtherFormat => codes::OTHER_FORMAT,
-            Kind::Malformed => codes::MALFORMED,
-            Kind::Cell => codes::CELL,
-            Kind::RowsDiffer => codes::ROWS_DIFFER,
-            Kind::KeyRepeated => codes::KEY_REPEATED,
-            Kind::TooManyOfAKey => codes::TOO_MANY_OF_A_KEY,
-            Kind::TooLong => codes::TOO_LONG,
-            Kind::Changed => codes::INPUT_CHANGED,
-            Kind::NotWritable => codes::OUTPUT_FORMAT,
+            RefusalKind::Unreadable => codes::DIRECTORY_AS_INPUT,
+            RefusalKind::NotAFile => codes::NOT_A_FILE_AS_INPUT,
+            RefusalKind::OtherFormat => codes::OTHER_FORMAT,
+            RefusalKind::Malformed => codes::MALFORMED,
+            RefusalKind::Cell => codes::CELL,
+            RefusalKind::RowsDiffer => codes::ROWS_DIFFER,
+            RefusalKind::KeyRepeated => codes::KEY_REPEATED,
+            RefusalKind::TooManyOfAKey => codes::TOO_MANY_OF_A_KEY,
+            RefusalKind::TooLong => codes::TOO_LONG,
+            RefusalKind::Changed => codes::INPUT_CHANGED,
+            RefusalKind::NotWritable => codes::OUTPUT_FORMAT,
         };
         let more = (refusal.more > 0).then(|| Fault::new(format!("and {} more", refusal.more)));
         let faults = refusal.faults.into_iter().map(Fault::from).chain(more).collect();

@@ -16,7 +16,9 @@ use phineus_plan::{Scratch, check};
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::{GARBLING_ROUNDS, SCRATCH_BYTES, Y_AND_GATES};
 use phineus_protocols::bmr::limits::memory_bytes;
-use phineus_protocols::bmr::{Garbling, GarblingProgram, GarblingThread, Made, TableKey, Tables};
+use phineus_protocols::bmr::{
+    FinishedGarbling, GarbledTables, Garbling, GarblingProgram, GarblingThread, TableKey,
+};
 use phineus_protocols::{ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 
@@ -24,7 +26,7 @@ use crate::correlated::{dealer_seed, made_at};
 use crate::execute::{STORAGE_DEPTH, frames_and_swap};
 use crate::failure::{Failure, codes};
 use crate::leftovers::Leftovers;
-use crate::metered::{Metered, PhaseFigures, Reading};
+use crate::metered::{CounterSnapshot, Metered, PhaseFigures};
 use crate::planned::{GarblingNeeds, GarblingPlan, PAGE_WIRES, PlannedFile};
 use crate::program_file::ProgramFile;
 use crate::traced::TracedFile;
@@ -170,7 +172,7 @@ impl GarblingPlan {
 }
 
 /// Tables to come, and the thread that makes them.
-type Started = (Tables, GarblingThread<Metered<FramedChannel>>);
+type Started = (GarbledTables, GarblingThread<Metered<FramedChannel>>);
 
 fn no_thread(error: std::io::Error) -> Failure {
     Failure::new(codes::NO_THREAD, format!("cannot start a thread: {error}"))
@@ -225,8 +227,9 @@ impl GarblingPlan {
         let figures = reader.description().plan.clone().expect("it was planned");
         let mut memory = frames_and_swap(&figures, swap_dir, backend)?;
         let store = |unfinished| garbling.store(&mut reader, &mut memory, unfinished, &key);
-        let (Made { mut parties, ots }, bytes) = made_at(path, leftovers, store)?;
-        let figures = Reading::of_parties(&mut parties).since(&Reading::default(), start.elapsed());
+        let (FinishedGarbling { mut parties, ots }, bytes) = made_at(path, leftovers, store)?;
+        let figures = CounterSnapshot::of_parties(&mut parties)
+            .since(&CounterSnapshot::default(), start.elapsed());
         Ok(StoredTables { key, bytes, ots, figures, parties })
     }
 }
@@ -254,17 +257,19 @@ fn set_up(
 }
 
 /// A garbling that has been started, or the stream that one would have had.
-pub enum Beside {
+pub enum GarblingHandle {
     Idle(Option<Stream>),
     Garbling(GarblingThread<Metered<FramedChannel>>),
 }
 
-impl Beside {
+impl GarblingHandle {
     /// The stream, when all is garbled, and the oblivious transfers that it took with each peer.
     pub fn finish(self) -> Result<(Option<Stream>, u64), ProtocolError> {
         match self {
-            Beside::Idle(stream) => Ok((stream, 0)),
-            Beside::Garbling(thread) => thread.join().map(|made| (Some(made.parties), made.ots)),
+            GarblingHandle::Idle(stream) => Ok((stream, 0)),
+            GarblingHandle::Garbling(thread) => {
+                thread.join().map(|made| (Some(made.parties), made.ots))
+            }
         }
     }
 }

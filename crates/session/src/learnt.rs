@@ -7,7 +7,7 @@ use phineus_tables::quantity;
 use crate::own_rows::found_rows;
 use crate::protocol::{Adversary, Protocol};
 use crate::report::OutputReport;
-use crate::settings::{Choice, Preprocessed};
+use crate::settings::{Choice, PreprocessingMode};
 
 /// Said beside malicious security, of programs whose owners sort their tables themselves.
 const ORDER_IS_PROVEN: &str =
@@ -24,7 +24,7 @@ pub fn sentences(
     description: &Description,
     outputs: &[Option<Table>],
     places: &[OutputReport],
-    basis: Basis,
+    basis: Assumption,
 ) -> Vec<String> {
     let mut lines = Vec::new();
     let file = |index: usize| places.get(index).and_then(|place| place.file.as_deref());
@@ -49,7 +49,7 @@ pub fn sentences(
         lines.push(format!("{parties} learnt: {}.", contents.join("; ")));
     }
     lines.push(basis.sentence().to_owned());
-    if basis == Basis::Malicious
+    if basis == Assumption::Malicious
         && description.inputs.iter().any(|port| port.order != RowOrder::Given)
     {
         lines.push(ORDER_IS_PROVEN.to_owned());
@@ -105,7 +105,7 @@ fn list<T: AsRef<str>>(items: &[T]) -> String {
 
 /// The assumption under which nobody learnt more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
+pub enum Assumption {
     /// No secrecy: it was computed in the clear.
     Clear,
     /// No secrecy: preprocessing came from a dealer.
@@ -120,41 +120,41 @@ pub enum Basis {
     Weak,
 }
 
-impl Basis {
+impl Assumption {
     /// Of a run under `protocol`, by its name.
-    pub fn of(protocol: &str, preprocessing: &Preprocessed) -> Basis {
+    pub fn of(protocol: &str, preprocessing: &PreprocessingMode) -> Assumption {
         let adversary =
             Protocol::from_name(protocol).map_or(Adversary::SemiHonest, |known| known.adversary());
         match adversary {
-            Adversary::Nobody => Basis::Clear,
-            _ if *preprocessing == Preprocessed::Fake => Basis::Dealt,
-            Adversary::SemiHonest => Basis::SemiHonest,
-            Adversary::SemiHonestApart => Basis::SemiHonestApart,
-            Adversary::Malicious => Basis::Malicious,
-            Adversary::MaliciousWeak => Basis::Weak,
+            Adversary::Nobody => Assumption::Clear,
+            _ if *preprocessing == PreprocessingMode::Fake => Assumption::Dealt,
+            Adversary::SemiHonest => Assumption::SemiHonest,
+            Adversary::SemiHonestApart => Assumption::SemiHonestApart,
+            Adversary::Malicious => Assumption::Malicious,
+            Adversary::MaliciousWeak => Assumption::Weak,
         }
     }
 
     fn sentence(self) -> &'static str {
         match self {
-            Basis::Clear => "Nothing was hidden: one process computed it in the clear.",
-            Basis::Dealt => {
+            Assumption::Clear => "Nothing was hidden: one process computed it in the clear.",
+            Assumption::Dealt => {
                 "Nothing was hidden: with --fake-preprocessing every party could compute all \
                  secrets."
             }
-            Basis::SemiHonest => {
+            Assumption::SemiHonest => {
                 "Nobody learnt anything else about the data but what `phineus explain` lists, if \
                  all parties followed the protocol."
             }
-            Basis::SemiHonestApart => {
+            Assumption::SemiHonestApart => {
                 "Nobody learnt anything else about the data but what `phineus explain` lists, if \
                  all parties followed the protocol and no two of them compare what they saw."
             }
-            Basis::Malicious => {
+            Assumption::Malicious => {
                 "Nobody learnt anything else about the data but what `phineus explain` lists, even \
                  if others cheated."
             }
-            Basis::Weak => {
+            Assumption::Weak => {
                 "Nobody learnt anything else about the data but what `phineus explain` lists, \
                  unless a lie passed the weak check of spdz-32."
             }
@@ -206,8 +206,9 @@ mod tests {
         let parties = ["ann", "ben", "cid"].map(str::to_owned).to_vec();
         let description = Description { parties, outputs: ports.into(), ..Description::default() };
         let mut places = crate::report::outputs(&description);
-        let said =
-            |places: &[OutputReport]| sentences(&description, &outputs, places, Basis::SemiHonest);
+        let said = |places: &[OutputReport]| {
+            sentences(&description, &outputs, places, Assumption::SemiHonest)
+        };
         let last = "Nobody learnt anything else about the data but what `phineus explain` lists, if \
                     all parties followed the protocol.";
         assert_eq!(
@@ -232,13 +233,13 @@ mod tests {
 
     #[test]
     fn what_it_rests_on_follows_the_protocol() {
-        let of = |name: &str| Basis::of(name, &Preprocessed::Interleaved);
-        assert_eq!(of("garbled"), Basis::SemiHonest);
-        assert_eq!(of("gmw"), Basis::SemiHonest);
-        assert_eq!(of("spdz"), Basis::Malicious);
-        assert_eq!(of("spdz-128"), Basis::Malicious);
-        assert_eq!(of("spdz-32"), Basis::Weak);
-        assert_eq!(of("clear"), Basis::Clear);
-        assert_eq!(Basis::of("spdz", &Preprocessed::Fake), Basis::Dealt);
+        let of = |name: &str| Assumption::of(name, &PreprocessingMode::Interleaved);
+        assert_eq!(of("garbled"), Assumption::SemiHonest);
+        assert_eq!(of("gmw"), Assumption::SemiHonest);
+        assert_eq!(of("spdz"), Assumption::Malicious);
+        assert_eq!(of("spdz-128"), Assumption::Malicious);
+        assert_eq!(of("spdz-32"), Assumption::Weak);
+        assert_eq!(of("clear"), Assumption::Clear);
+        assert_eq!(Assumption::of("spdz", &PreprocessingMode::Fake), Assumption::Dealt);
     }
 }

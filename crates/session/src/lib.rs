@@ -1,9 +1,9 @@
 //! Secure computations, from "a program, tables, parties, a memory limit" to "tables and a report".
 //!
-//! The path of a run: `resolve` (which program), `casting` (who computes, and for whom), `binding`
-//! and `reading` (its inputs), `meeting` (connections), `agreement` (what the parties tell each other
-//! first), `planning` and `memory_budget` (what fits), `execute` (the run; a client's is in `client`),
-//! `report` (predicted and measured figures). `party` is all of it in order.
+//! The path of a run: `resolve` (which program), `roles` (who computes, and for whom), `binding`
+//! and `reading` (its inputs), `connecting` (connections), `agreement` (what the parties tell each
+//! other first), `planning` and `memory_budget` (what fits), `execute` (the run; a client's is in
+//! `client`), `report` (predicted and measured figures). `party` is all of it in order.
 //!
 //! Nothing here prints, reads a command line, or changes settings of the process. A process that
 //! handles secrets should forbid core dumps ([`forbid_core_dumps`]) and, to keep a
@@ -22,11 +22,12 @@ pub mod c_reader;
 pub mod calibration;
 pub mod cancel;
 pub mod candidates;
-pub mod casting;
 pub mod choices;
 pub mod client;
+pub mod connecting;
 pub mod correlated;
 pub mod dealt;
+pub mod disclosed;
 pub mod distance;
 pub mod execute;
 pub mod failure;
@@ -35,7 +36,6 @@ mod heap;
 pub mod inputs;
 pub mod learnt;
 pub mod leftovers;
-pub mod meeting;
 pub mod memory_budget;
 pub mod memory_pool;
 pub mod memory_watch;
@@ -59,6 +59,7 @@ pub mod registry;
 pub mod repeated;
 pub mod report;
 pub mod resolve;
+pub mod roles;
 pub mod scratch;
 pub mod settings;
 pub mod sizing;
@@ -66,7 +67,6 @@ pub mod slices;
 pub mod statistics;
 pub mod stored;
 pub mod text_key;
-pub mod told;
 pub mod traced;
 pub mod verify;
 

@@ -19,15 +19,15 @@ use phineus_engine::Storage;
 use phineus_protocols::spdz::Masks;
 use phineus_tables::quantity;
 
-use crate::choices::Variant;
+use crate::choices::ProtocolVariant;
+use crate::disclosed::Disclosed;
 use crate::execute::STORAGE_DEPTH;
 use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::planned::Budget;
 use crate::protocol::{CostTerms, Protocol, STREAMS_MAX};
-use crate::told::Told;
 
 pub use crate::process_memory::{OPTIMISED_PROCESS_BYTES, PROCESS_BYTES, default_limit};
-pub use figures::Figures;
+pub use figures::PlanFigures;
 
 /// Memory of a process for the connections to each other party before a run touches more of it:
 /// measured at 0.35 to 0.45 MiB.
@@ -64,7 +64,7 @@ pub fn check_limit(limit_bytes: u64) -> Result<(), Failure> {
     let message = format!("nothing fits into {limit}, whatever the program");
     Err(Failure::new(codes::MEMORY, message)
         .remedy("`phineus explain` with the rows of all parties states the least that works")
-        .revealed(Told::Nothing.sentence()))
+        .revealed(Disclosed::Nothing.sentence()))
 }
 
 /// Memory that the process may touch after it was measured: code of the protocol and of storage,
@@ -91,7 +91,7 @@ const SCRATCH_MEMORY_BYTES_MAX: u64 = 4 << 20;
 
 /// Parameters of the budget.
 #[derive(Clone, Copy, Debug)]
-pub struct Situation {
+pub struct BudgetParameters {
     /// The limit of the process.
     pub limit_bytes: u64,
     /// The least limit of all parties, which the order of instructions depends on.
@@ -112,7 +112,7 @@ pub struct Situation {
     /// How many clients they have.
     pub clients: usize,
     /// How shares are made and opened.
-    pub variant: Variant,
+    pub variant: ProtocolVariant,
     /// The longest time from question to answer between two parties; all know the same.
     pub round_trip: Duration,
     /// Transport that carries the messages.
@@ -121,7 +121,7 @@ pub struct Situation {
     pub network: Option<NetworkModel>,
 }
 
-impl Situation {
+impl BudgetParameters {
     pub fn page_bytes(&self) -> u64 {
         self.page_wires() * self.wire_bytes()
     }
@@ -178,7 +178,7 @@ impl Situation {
     }
 
     /// The shares for a plan with these figures; `frames` as well.
-    pub fn budget(&self, figures: Figures) -> Budget {
+    pub fn budget(&self, figures: PlanFigures) -> Budget {
         let (frames, slots) = (figures.frames, figures.slots);
         Budget {
             process: self.process_bytes,
@@ -208,7 +208,7 @@ impl Situation {
 
     /// Peak memory of planning, before the other parts exist: buffers, the circuits, and the
     /// recording of the largest one.
-    fn planning_bytes(&self, figures: &Figures) -> u64 {
+    fn planning_bytes(&self, figures: &PlanFigures) -> u64 {
         let recording = self.protocol.recording_bytes_per_two() * figures.largest_circuit_bytes / 2;
         let planner = figures.planner_bytes + figures.template_bytes + recording;
         self.process_bytes + self.tables_bytes + planner + self.planner_buffers_bytes()
@@ -229,8 +229,8 @@ impl Situation {
     }
 
     /// Frames that fit when the other figures are these.
-    pub fn frames(&self, figures: Figures) -> u64 {
-        let total = |frames| self.budget(Figures { frames, ..figures }).running();
+    pub fn frames(&self, figures: PlanFigures) -> u64 {
+        let total = |frames| self.budget(PlanFigures { frames, ..figures }).running();
         // Storage keeps a note of each frame besides the frame itself.
         let each = total(1) - total(0);
         self.limit_bytes.saturating_sub(total(0)) / each

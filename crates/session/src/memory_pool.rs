@@ -53,17 +53,17 @@ impl MemoryLimit {
 
 /// Memory that the sessions of a process share. Clones share the same pool.
 #[derive(Clone)]
-pub struct MemoryPool(Arc<Pool>);
+pub struct MemoryPool(Arc<PoolState>);
 
-struct Pool {
+struct PoolState {
     total_bytes: u64,
     own_bytes: u64,
-    state: Mutex<State>,
+    state: Mutex<PoolUse>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolUse {
     /// Bytes taken from the pool, by share.
     taken: BTreeMap<u64, u64>,
     next: u64,
@@ -74,7 +74,7 @@ struct State {
     /// By how much a session passed its share while it computed alone, by whole share, in bytes.
     passed_bytes: BTreeMap<u64, u64>,
     /// The session that is being ended.
-    ended: Option<Ended>,
+    ended: Option<EndedSession>,
     /// The peak of the process that a session has been ended for.
     seen_peak_bytes: u64,
 }
@@ -89,14 +89,14 @@ struct Computing {
 
 /// A session that is being ended, or one party of it, which ends the others.
 #[derive(Clone, Copy)]
-struct Ended {
+struct EndedSession {
     share: u64,
-    why: Why,
+    why: EndReason,
 }
 
 /// Why a session ends, and no other, when the total is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
+enum EndReason {
     /// It passed its share by so many bytes.
     PassedShare { bytes: u64 },
     /// No session was seen to pass its share.
@@ -107,10 +107,10 @@ enum Why {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Passed {
     resident_bytes: u64,
-    why: Why,
+    why: EndReason,
 }
 
-impl State {
+impl PoolUse {
     /// Notes by how much the only session that computes has passed its share, if the process takes
     /// `own_bytes` and all other shares are in use.
     fn note_share(&mut self, own_bytes: u64, resident_bytes: u64) {
@@ -126,14 +126,16 @@ impl State {
     }
 
     /// The session that has to end for the others.
-    fn to_end(&self) -> Option<Ended> {
+    fn to_end(&self) -> Option<EndedSession> {
         let passed = |computing: &&Computing| self.passed_bytes.get(&computing.whole).copied();
         let most = self.computing.iter().max_by_key(|computing| passed(computing))?;
         match passed(&most) {
-            Some(bytes) => Some(Ended { share: most.share, why: Why::PassedShare { bytes } }),
+            Some(bytes) => {
+                Some(EndedSession { share: most.share, why: EndReason::PassedShare { bytes } })
+            }
             None => {
                 let last = self.computing.last()?;
-                Some(Ended { share: last.share, why: Why::BeganLast })
+                Some(EndedSession { share: last.share, why: EndReason::BeganLast })
             }
         }
     }
@@ -151,10 +153,10 @@ impl State {
 /// A share of a [`MemoryPool`], for one session at a time. Clones hold the same share; it returns
 /// to the pool when the last of them is dropped.
 #[derive(Clone)]
-pub struct Reservation(Arc<Share>);
+pub struct Reservation(Arc<ReservedShare>);
 
-struct Share {
-    pool: Arc<Pool>,
+struct ReservedShare {
+    pool: Arc<PoolState>,
     number: u64,
     bytes: u64,
     /// The share that this one is a part of.
@@ -178,8 +180,13 @@ impl MemoryPool {
             return Err(Failure::new(codes::POOL, message));
         }
         let seen_peak_bytes = phineus_engine::peak_resident_bytes().unwrap_or(0);
-        let state = Mutex::new(State { seen_peak_bytes, ..State::default() });
-        Ok(MemoryPool(Arc::new(Pool { total_bytes, own_bytes, state, changed: Condvar::new() })))
+        let state = Mutex::new(PoolUse { seen_peak_bytes, ..PoolUse::default() });
+        Ok(MemoryPool(Arc::new(PoolState {
+            total_bytes,
+            own_bytes,
+            state,
+            changed: Condvar::new(),
+        })))
     }
 
     /// Memory for all sessions together.
@@ -261,10 +268,10 @@ impl MemoryPool {
         Ok(bytes)
     }
 
-    fn take(&self, state: &mut State, number: u64, bytes: u64) -> Reservation {
+    fn take(&self, state: &mut PoolUse, number: u64, bytes: u64) -> Reservation {
         state.taken.insert(number, bytes);
         let (pool, is_used) = (self.0.clone(), AtomicBool::new(false));
-        Reservation(Arc::new(Share { pool, number, bytes, whole: None, is_used }))
+        Reservation(Arc::new(ReservedShare { pool, number, bytes, whole: None, is_used }))
     }
 }
 
@@ -282,7 +289,7 @@ impl Reservation {
             let number = pool.state().number();
             let (pool, bytes) = (pool.clone(), self.0.bytes / parts);
             let (whole, is_used) = (Some(self.clone()), AtomicBool::new(false));
-            Reservation(Arc::new(Share { pool, number, bytes, whole, is_used }))
+            Reservation(Arc::new(ReservedShare { pool, number, bytes, whole, is_used }))
         };
         (0..parts).map(part).collect()
     }
@@ -320,17 +327,17 @@ impl Reservation {
     /// The failure of a session that must end.
     pub(crate) fn failure(&self, passed: Passed) -> Failure {
         let why = match passed.why {
-            Why::PassedShare { bytes } => {
+            EndReason::PassedShare { bytes } => {
                 format!("this session passed its share by {}", quantity::bytes(bytes))
             }
-            Why::BeganLast => "this session began last".to_owned(),
+            EndReason::BeganLast => "this session began last".to_owned(),
         };
         self.0.pool.failure(passed.resident_bytes, &why)
     }
 }
 
-impl Pool {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl PoolState {
+    fn state(&self) -> MutexGuard<'_, PoolUse> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -362,7 +369,7 @@ impl Pool {
     }
 }
 
-impl Share {
+impl ReservedShare {
     fn whole_number(&self) -> u64 {
         self.whole.as_ref().map_or(self.number, |whole| whole.0.number)
     }
@@ -381,7 +388,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for ReservedShare {
     fn drop(&mut self) {
         self.end();
         if self.whole.is_none() {
@@ -398,7 +405,7 @@ impl Drop for Share {
 
 impl fmt::Debug for MemoryPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pool { total_bytes, own_bytes, .. } = &*self.0;
+        let PoolState { total_bytes, own_bytes, .. } = &*self.0;
         f.debug_struct("MemoryPool")
             .field("total_bytes", total_bytes)
             .field("own_bytes", own_bytes)
@@ -477,7 +484,7 @@ mod tests {
         drop(all);
     }
 
-    fn look(share: &Reservation, resident_bytes: u64) -> Option<(u64, Why)> {
+    fn look(share: &Reservation, resident_bytes: u64) -> Option<(u64, EndReason)> {
         let passed = share.0.pool.look(share.0.number, (resident_bytes, resident_bytes));
         passed.map(|passed| (passed.resident_bytes, passed.why))
     }
@@ -495,11 +502,11 @@ mod tests {
         assert_eq!((look(&first, total), look(&second, total)), (None, None));
         assert_eq!(look(&first, total + 7), None);
         assert_eq!(look(&idle, total + 7), None, "it does not compute");
-        let why = Why::BeganLast;
+        let why = EndReason::BeganLast;
         assert_eq!(look(&second, total - 1), Some((total + 7, why)), "although memory is back");
         second.end();
         assert_eq!(look(&first, total), None, "the peak is known");
-        let why = Why::PassedShare { bytes: total - PROCESS_BYTES - 30 * MIB + 9 };
+        let why = EndReason::PassedShare { bytes: total - PROCESS_BYTES - 30 * MIB + 9 };
         assert_eq!(look(&first, total + 9), Some((total + 9, why)), "another one, alone");
     }
 
@@ -524,14 +531,14 @@ mod tests {
         let total = pool.0.total_bytes;
         let all = [&first, &third, &parts[0], &parts[1]];
         let ended = all.map(|share| look(share, total + 1));
-        let why = Why::PassedShare { bytes: 7 * MIB };
+        let why = EndReason::PassedShare { bytes: 7 * MIB };
         assert_eq!(ended, [None, None, None, Some((total + 1, why))]);
         let passed = Passed { resident_bytes: total + 1, why };
         let failure = parts[1].failure(passed);
         assert!(failure.message().ends_with("; this session passed its share by 7.0 MiB"));
         drop((parts, second));
         let ended = [&first, &third].map(|share| look(share, total + 9));
-        assert_eq!(ended, [None, Some((total + 9, Why::BeganLast))]);
+        assert_eq!(ended, [None, Some((total + 9, EndReason::BeganLast))]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::memory_pool::{MemoryLimit, Reservation};
 /// State of the watch. One value behind one lock: a run that ends while the watching thread looks
 /// has either passed its limit or is watched no more, and whoever asks learns the same.
 #[derive(Clone, Default)]
-enum Watch {
+enum WatchState {
     #[default]
     Off,
     On {
@@ -34,22 +34,22 @@ enum Watch {
     Ending(Box<Failure>, Reservation),
 }
 
-impl Watch {
+impl WatchState {
     /// Looks at a peak; returns whether the limit has been passed.
     fn look_at(&mut self, peak_bytes: u64) -> bool {
-        if let Watch::On { limit_bytes } = *self
+        if let WatchState::On { limit_bytes } = *self
             && peak_bytes > limit_bytes
         {
-            *self = Watch::Passed(Box::new(failure(peak_bytes, limit_bytes)));
+            *self = WatchState::Passed(Box::new(failure(peak_bytes, limit_bytes)));
         }
-        matches!(self, Watch::Passed(_) | Watch::Ending(..))
+        matches!(self, WatchState::Passed(_) | WatchState::Ending(..))
     }
 
     fn stop(&mut self) -> Result<(), Failure> {
         if let Some(failure) = self.passed() {
             return Err(failure);
         }
-        if let Watch::Shared(reservation) = std::mem::take(self) {
+        if let WatchState::Shared(reservation) = std::mem::take(self) {
             reservation.end();
         }
         Ok(())
@@ -57,18 +57,20 @@ impl Watch {
 
     fn passed(&self) -> Option<Failure> {
         match self {
-            Watch::Off | Watch::On { .. } | Watch::Shared(_) => None,
-            Watch::Passed(failure) | Watch::Ending(failure, _) => Some((**failure).clone()),
+            WatchState::Off | WatchState::On { .. } | WatchState::Shared(_) => None,
+            WatchState::Passed(failure) | WatchState::Ending(failure, _) => {
+                Some((**failure).clone())
+            }
         }
     }
 }
 
 /// The watch of one session.
 #[derive(Default)]
-pub(crate) struct MemoryWatch(Mutex<Watch>);
+pub(crate) struct MemoryWatch(Mutex<WatchState>);
 
 impl MemoryWatch {
-    fn watch(&self) -> MutexGuard<'_, Watch> {
+    fn watch(&self) -> MutexGuard<'_, WatchState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,12 +82,12 @@ impl MemoryWatch {
         *self.watch() = match limit {
             MemoryLimit::Reserved(reservation) => {
                 reservation.begin()?;
-                Watch::Shared(reservation.clone())
+                WatchState::Shared(reservation.clone())
             }
             MemoryLimit::Process(_) | MemoryLimit::Default => {
                 let limit_bytes = limit.bytes();
                 check(limit_bytes)?;
-                Watch::On { limit_bytes }
+                WatchState::On { limit_bytes }
             }
         };
         Ok(())
@@ -103,13 +105,13 @@ impl MemoryWatch {
     pub(crate) fn give_back(&self) {
         let mut watch = self.watch();
         *watch = match std::mem::take(&mut *watch) {
-            Watch::Shared(reservation) => {
+            WatchState::Shared(reservation) => {
                 reservation.end();
-                Watch::Off
+                WatchState::Off
             }
-            Watch::Ending(failure, reservation) => {
+            WatchState::Ending(failure, reservation) => {
                 reservation.end();
-                Watch::Passed(failure)
+                WatchState::Passed(failure)
             }
             other => other,
         };
@@ -117,19 +119,19 @@ impl MemoryWatch {
 
     /// Returns whether a limit is watched that was not passed yet.
     pub(crate) fn is_on(&self) -> bool {
-        matches!(*self.watch(), Watch::On { .. } | Watch::Shared(_))
+        matches!(*self.watch(), WatchState::On { .. } | WatchState::Shared(_))
     }
 
     /// Looks now; returns whether the limit has been passed.
     pub(crate) fn look(&self) -> bool {
         let mut watch = self.watch();
         let peak_bytes = match &*watch {
-            Watch::Off | Watch::Passed(_) | Watch::Ending(..) => 0,
-            Watch::On { .. } => phineus_engine::peak_resident_bytes().unwrap_or(0),
-            Watch::Shared(reservation) => {
+            WatchState::Off | WatchState::Passed(_) | WatchState::Ending(..) => 0,
+            WatchState::On { .. } => phineus_engine::peak_resident_bytes().unwrap_or(0),
+            WatchState::Shared(reservation) => {
                 if let Some(passed) = reservation.look() {
                     let failure = Box::new(reservation.failure(passed));
-                    *watch = Watch::Ending(failure, reservation.clone());
+                    *watch = WatchState::Ending(failure, reservation.clone());
                 }
                 0
             }
@@ -197,12 +199,12 @@ mod tests {
     /// A run that ended while the watching thread looked was told that it had passed a limit of 0 B.
     #[test]
     fn a_watch_that_ends_has_passed_its_limit_or_not() {
-        let mut watch = Watch::On { limit_bytes: 5 << 20 };
+        let mut watch = WatchState::On { limit_bytes: 5 << 20 };
         assert!(!watch.look_at(5 << 20));
         assert!(watch.stop().is_ok());
         assert!(!watch.look_at(9 << 20), "the run is over");
         assert!(watch.passed().is_none());
-        watch = Watch::On { limit_bytes: 5 << 20 };
+        watch = WatchState::On { limit_bytes: 5 << 20 };
         assert!(watch.look_at(9 << 20));
         let told = watch.stop().expect_err("it was found before the end").message();
         assert!(told.ends_with("9.0 MiB were resident, the limit is 5.0 MiB"), "{told}");

@@ -82,7 +82,7 @@ impl<C: Channel> Channel for Metered<C> {
 
 /// Counters of some channels at one time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
+pub struct CounterSnapshot {
     messages: u64,
     /// Of the channel with the most.
     rounds: u64,
@@ -90,10 +90,12 @@ pub struct Reading {
     last_received: Option<Instant>,
 }
 
-impl Reading {
+impl CounterSnapshot {
     /// Of these channels together.
-    pub fn of<'a, C: Channel + 'a>(channels: impl Iterator<Item = &'a Metered<C>>) -> Reading {
-        let mut sum = Reading::default();
+    pub fn of<'a, C: Channel + 'a>(
+        channels: impl Iterator<Item = &'a Metered<C>>,
+    ) -> CounterSnapshot {
+        let mut sum = CounterSnapshot::default();
         for one in channels {
             let traffic = one.traffic();
             sum.messages += one.messages + u64::from(one.is_message_open);
@@ -106,16 +108,16 @@ impl Reading {
     }
 
     /// Of all channels of these parties.
-    pub fn of_parties<C: Channel>(parties: &mut Parties<Metered<C>>) -> Reading {
-        let mut sum = Reading::default();
+    pub fn of_parties<C: Channel>(parties: &mut Parties<Metered<C>>) -> CounterSnapshot {
+        let mut sum = CounterSnapshot::default();
         for peer in parties.peers() {
-            sum = sum.and(Reading::of(std::iter::once(&*parties.channel(peer))));
+            sum = sum.and(CounterSnapshot::of(std::iter::once(&*parties.channel(peer))));
         }
         sum
     }
 
     /// This and what has gone over other channels.
-    pub fn and(mut self, other: Reading) -> Reading {
+    pub fn and(mut self, other: CounterSnapshot) -> CounterSnapshot {
         self.messages += other.messages;
         self.rounds = self.rounds.max(other.rounds);
         self.traffic.sent_bytes += other.traffic.sent_bytes;
@@ -130,7 +132,7 @@ impl Reading {
     }
 
     /// Difference to the counters `earlier`, which were read `time` ago.
-    pub fn since(&self, earlier: &Reading, time: Duration) -> PhaseFigures {
+    pub fn since(&self, earlier: &CounterSnapshot, time: Duration) -> PhaseFigures {
         PhaseFigures {
             seconds: time.as_secs_f64(),
             messages: self.messages - earlier.messages,
@@ -194,8 +196,10 @@ mod tests {
             far.flush().expect("it is open");
             near.recv(&mut bytes[..1]).expect("it was sent");
         }
-        let near = Reading::of(std::iter::once(&near)).since(&Reading::default(), Duration::ZERO);
-        let far = Reading::of(std::iter::once(&far)).since(&Reading::default(), Duration::ZERO);
+        let near = CounterSnapshot::of(std::iter::once(&near))
+            .since(&CounterSnapshot::default(), Duration::ZERO);
+        let far = CounterSnapshot::of(std::iter::once(&far))
+            .since(&CounterSnapshot::default(), Duration::ZERO);
         assert_eq!((near.messages, near.rounds), (4, 4));
         assert_eq!((near.sent_bytes, near.received_bytes), (12, 4));
         // The first question was not an answer to anything.

@@ -15,7 +15,7 @@ use crate::inputs::InputTable;
 use crate::leftovers::Leftovers;
 use crate::output_file::{check_room, write_atomically};
 use crate::output_table::{OutputTable, TableTo};
-use crate::own_rows::Shown;
+use crate::own_rows::ResultRows;
 use crate::ports::Files;
 use crate::report::OutputReport;
 use crate::settings::Run;
@@ -145,7 +145,7 @@ impl Destinations {
         let ports = description.outputs.iter().zip(outputs).enumerate();
         for (index, (port, table)) in ports {
             let (Some(to), Some(table)) = (self.tables.get(&port.name), table) else { continue };
-            let shown = Shown::new(description, port, table, files);
+            let shown = ResultRows::new(description, port, table, files);
             let mut rows = table.row_count();
             match to {
                 TableTo::File(path) => {

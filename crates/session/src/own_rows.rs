@@ -5,18 +5,18 @@
 //! order of the file, and the file is read once more, so that its owner sees its own text.
 
 use phineus_bytecode::{Column, Description, OutputPort, RowsOf, Table};
-use phineus_tables::{Error, Head, Input, OwnRows, TableSink, write_table};
+use phineus_tables::{Error, Input, OwnRows, ResultHeader, TableSink, write_table};
 
 use crate::ports::Files;
 
 /// Rows of a file as they were arranged: by input, which row of the table that was read is the
 /// `i`-th that came in. Only of inputs that an output is about.
 #[derive(Default)]
-pub struct Arrangements(Vec<Option<Vec<u32>>>);
+pub struct RowOrders(Vec<Option<Vec<u32>>>);
 
-impl Arrangements {
-    pub fn new(by_input: Vec<Option<Vec<u32>>>) -> Arrangements {
-        Arrangements(by_input)
+impl RowOrders {
+    pub fn new(by_input: Vec<Option<Vec<u32>>>) -> RowOrders {
+        RowOrders(by_input)
     }
 
     fn of(&self, port: &OutputPort) -> Option<&[u32]> {
@@ -89,7 +89,7 @@ fn rows_with(table: &Table, found: u16) -> u64 {
 pub fn notes(description: &Description, outputs: &[Option<Table>], files: &Files) -> Vec<String> {
     let note = |(port, table): (&OutputPort, &Option<Table>)| {
         let input = description.inputs.get(port.rows_of?.input as usize)?;
-        let is_shown = Shown::new(description, port, table.as_ref()?, files).beside.is_some();
+        let is_shown = ResultRows::new(description, port, table.as_ref()?, files).beside.is_some();
         let name = &port.name;
         let why = match files.get(&input.name) {
             _ if is_shown => return None,
@@ -112,29 +112,29 @@ pub fn without_meaningless(port: &OutputPort, table: Table) -> Table {
 }
 
 /// A result ready to be written: a header and rows of text.
-pub struct Shown<'a> {
+pub struct ResultRows<'a> {
     table: &'a Table,
     beside: Option<(RowsOf, &'a Input)>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ResultRows<'a> {
     /// Prepares `table`, the result of `port`, for the party that has `files`.
     pub fn new(
         description: &Description,
         port: &OutputPort,
         table: &'a Table,
         files: &'a Files,
-    ) -> Shown<'a> {
+    ) -> ResultRows<'a> {
         let counted = |rows_of: RowsOf| {
             let input = description.inputs.get(rows_of.input as usize)?;
             let counted = files.get(&input.name)?;
             let is_same = counted.rows == table.row_count() && counted.is_unchanged();
             is_same.then_some((rows_of, counted))
         };
-        Shown { table, beside: port.rows_of.and_then(counted) }
+        ResultRows { table, beside: port.rows_of.and_then(counted) }
     }
 
-    /// Number of rows that [`Shown::write`] gives below the header.
+    /// Number of rows that [`ResultRows::write`] gives below the header.
     pub fn row_count(&self) -> u64 {
         let found = self.beside.and_then(|(rows_of, _)| rows_of.found.filter(|_| !rows_of.all));
         found.map_or(self.table.row_count(), |found| rows_with(self.table, found))
@@ -152,7 +152,11 @@ impl<'a> Shown<'a> {
         let columns: Vec<Column> =
             places.iter().map(|&place| self.table.columns()[place].clone()).collect();
         let mut own = OwnRows::open(input)?;
-        sink.begin(&Head { own: &own.header(), columns: &columns, rows: self.row_count() })?;
+        sink.begin(&ResultHeader {
+            own: &own.header(),
+            columns: &columns,
+            rows: self.row_count(),
+        })?;
         for row in 0..self.table.row_count() {
             let fields = own.next_row()?;
             let has_result = found.is_none_or(|place| !self.table.cell(row, place).is_zero());

@@ -18,26 +18,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::client::ClientJob;
+use crate::connecting::{ConnectSettings, close_unused, meet, meet_in_memory};
 use crate::correlated::{NewFile, StoredFigures, tables_path};
-use crate::execute::{Executed, Job};
+use crate::disclosed::Disclosed;
+use crate::execute::{Job, RunResult};
 use crate::failure::{Failure, codes};
-use crate::meeting::{Meeting, close_unused, meet, meet_in_memory};
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::outputs::Destinations;
 use crate::planned::PlannedFile;
 use crate::ports::Files;
 use crate::progress::Progress;
-use crate::protocol::{Protocol, Start, aheads, metered};
+use crate::protocol::{Protocol, RunInputs, aheads, metered};
 use crate::registry::Registry;
 use crate::report::RunReport;
-use crate::settings::{Choice, Connections, Making, MemoryLimit, Preprocessed, Resources, Run};
-use crate::told::Told;
+use crate::settings::{
+    Choice, Connections, MemoryLimit, PreprocessSettings, PreprocessingMode, Resources, Run,
+};
 use crate::traced::without_openings;
 
-use agreeing::{Agreed, Part, agree_and_plan, is_voice, warn};
-use preparation::{Preparation, Route, prepare};
+use agreeing::{Agreed, PartyRole, agree_and_plan, is_voice, warn};
+use preparation::{PartyNetwork, Preparation, prepare};
 
-pub use everybody::{Answer, run_all};
+pub use everybody::{AllResults, run_all};
 pub use preparation::{check_ot, check_preprocessed, open_key};
 
 /// Results of a finished run.
@@ -85,7 +87,7 @@ pub struct StoredReport {
 }
 
 /// A party that is connected to the others, and the result of their agreement.
-struct Joined<'a> {
+struct ConnectedParty<'a> {
     prepared: Preparation<'a>,
     mesh: Mesh,
     agreed: Agreed,
@@ -111,19 +113,19 @@ pub fn run(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
 const ALL_REVEALED: &str = "all outputs were revealed";
 
 fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {
-    let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
+    let ConnectedParty { prepared, mesh, agreed } = join(registry, run, progress)?;
     let Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes } =
         agreed;
     let (planned, source) = match part {
-        Part::Computing(planned, source) => (planned, source),
-        Part::Client(mut walk) => {
+        PartyRole::Computing(planned, source) => (planned, source),
+        PartyRole::Client(mut walk) => {
             progress.stage("sharing inputs");
             let (party, limit_bytes) = (prepared.party, prepared.limit_bytes);
             let turns_max = run.max_iterations;
             let job = ClientJob { party, inputs, limit_bytes, turns_max, progress };
             let ran = walk.run(job, mesh)?;
             over(progress)?;
-            let is_fake = run.preprocessing == Preprocessed::Fake;
+            let is_fake = run.preprocessing == PreprocessingMode::Fake;
             let mut report = RunReport {
                 preprocessing: is_fake.then(|| run.preprocessing.name().to_owned()),
                 ..RunReport::of_client(&walk, party, protocol.name(), limit_bytes, &ran)
@@ -149,13 +151,15 @@ fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
         cache_bytes,
         progress,
     };
-    let executed = protocol.run(job, Start { mesh, session: &session, accelerator })?;
+    let executed = protocol.run(job, RunInputs { mesh, session: &session, accelerator })?;
     over(progress)?;
     let preprocessing = protocol.has_preprocessing().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
     let planned = match run.preprocessing {
-        Preprocessed::Fake => planned.dealt(),
-        Preprocessed::Interleaved | Preprocessed::Sequential | Preprocessed::Stored(_) => planned,
+        PreprocessingMode::Fake => planned.dealt(),
+        PreprocessingMode::Interleaved
+        | PreprocessingMode::Sequential
+        | PreprocessingMode::Stored(_) => planned,
     };
     let mut finished = finish((protocol, preprocessing), (prepared, run), planned, executed);
     finished.report.notes.extend(notes);
@@ -172,16 +176,18 @@ fn over(progress: &Progress) -> Result<(), Failure> {
 pub fn preprocess(
     registry: &Registry,
     run: &Run,
-    making: &Making,
+    making: &PreprocessSettings,
     progress: &Progress,
 ) -> Result<StoredReport, Failure> {
-    let Joined { prepared, mesh, agreed } = join(registry, run, progress)?;
+    let ConnectedParty { prepared, mesh, agreed } = join(registry, run, progress)?;
     progress.stage("making triples");
-    let Part::Computing(planned, _) = &agreed.part else { unreachable!("clients were refused") };
+    let PartyRole::Computing(planned, _) = &agreed.part else {
+        unreachable!("clients were refused")
+    };
     let stored = store(&prepared, (planned, &agreed.session), (making, &run.resources), mesh);
     let stored = stored.map_err(|failure| {
         let failure = progress.cancel().or_reason(failure);
-        failure.revealed(format!("{}; nothing is stored", Told::Wish.sentence()))
+        failure.revealed(format!("{}; nothing is stored", Disclosed::Wish.sentence()))
     })?;
     progress.cancel().release()?;
     let party = usize::from(prepared.party);
@@ -200,11 +206,11 @@ pub fn preprocess(
 fn store(
     prepared: &Preparation<'_>,
     (planned, session): (&PlannedFile, &SessionId),
-    (making, resources): (&Making, &Resources),
+    (making, resources): (&PreprocessSettings, &Resources),
     mut mesh: Mesh,
 ) -> Result<StoredFigures, Failure> {
     // Nothing else compares the sizes of batches, which plans made elsewhere bring along.
-    let stated = agreement::Stated::of_plan(planned.plan());
+    let stated = agreement::AgreedPlan::of_plan(planned.plan());
     let (peers, doublings) = (mesh[0].iter_mut().flatten(), planned.window_doublings());
     let aheads = match agreement::exchange_windows(peers, stated, Some(doublings)) {
         Ok(doublings) => aheads(planned, doublings),
@@ -276,13 +282,17 @@ fn round_trip(mesh: &Mesh) -> Duration {
 }
 
 /// Connects to the other parties and agrees with them on everything.
-fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Joined<'a>, Failure> {
+fn join<'a>(
+    registry: &'a Registry,
+    run: &Run,
+    progress: &Progress,
+) -> Result<ConnectedParty<'a>, Failure> {
     let prepared = prepare(registry, run)?;
     // The parent of a local run names its parties as the program does.
     if let Some(roles) = prepared.roles.as_ref().filter(|_| !run.together.is_all_ours) {
         progress.note(roles);
     }
-    if run.preprocessing == Preprocessed::Fake && is_voice(run, &prepared) {
+    if run.preprocessing == PreprocessingMode::Fake && is_voice(run, &prepared) {
         progress
             .warn("INSECURE: with preprocessing by a dealer, every party can compute all secrets");
     }
@@ -295,13 +305,17 @@ fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Jo
         Some(_) => (cast.computing_names(), 0),
         None => (&cast.members[..], cast.clients()),
     };
-    let meeting = Meeting { members, clients, party: *party };
+    let meeting = ConnectSettings { members, clients, party: *party };
     let mut mesh = match (route, &run.together.connections) {
-        (Route::Cluster { config, security }, Connections::Cluster(cluster)) => {
+        (PartyNetwork::Cluster { config, security }, Connections::Cluster(cluster)) => {
             meet(&run.together, &meeting, (cluster, config, security), progress)?
         }
-        (Route::Memory(network), _) => meet_in_memory(&run.together, &meeting, network, progress)?,
-        (Route::Cluster { .. }, Connections::Memory(_)) => unreachable!("it has no addresses"),
+        (PartyNetwork::Memory(network), _) => {
+            meet_in_memory(&run.together, &meeting, network, progress)?
+        }
+        (PartyNetwork::Cluster { .. }, Connections::Memory(_)) => {
+            unreachable!("it has no addresses")
+        }
     };
     let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
     progress.cancel().met(aborter.expect("there is another party"));
@@ -315,12 +329,12 @@ fn join<'a>(registry: &'a Registry, run: &Run, progress: &Progress) -> Result<Jo
         Ok(agreed)
     });
     match agreed {
-        Ok(agreed) => Ok(Joined { prepared, mesh, agreed }),
+        Ok(agreed) => Ok(ConnectedParty { prepared, mesh, agreed }),
         Err(failure) => {
             agreement::give_up_all(mesh, &failure);
             let failure = progress.cancel().or_reason(failure);
             let unrevealed = failure.revealed.is_none();
-            Err(if unrevealed { failure.revealed(Told::Wish.sentence()) } else { failure })
+            Err(if unrevealed { failure.revealed(Disclosed::Wish.sentence()) } else { failure })
         }
     }
 }
@@ -329,7 +343,7 @@ fn finish(
     (protocol, preprocessing): (Protocol, Option<&str>),
     (prepared, run): (Preparation<'_>, &Run),
     planned: PlannedFile,
-    executed: Executed,
+    executed: RunResult,
 ) -> Finished {
     let (party, stated) = (prepared.party, (prepared.limit_bytes, run.network()));
     let name = protocol.name();

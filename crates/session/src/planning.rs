@@ -8,7 +8,7 @@ mod needs;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{CostModel, Description, Hash, Kind, PlanDescription};
+use phineus_bytecode::{CostModel, Description, FileKind, Hash, PlanDescription};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
@@ -20,10 +20,10 @@ use phineus_protocols::batch_scale;
 use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
 
-use crate::choices::{NarrowMasks, Variant};
+use crate::choices::{NarrowMasks, ProtocolVariant};
 use crate::failure::{Failure, codes};
 use crate::heap;
-use crate::memory_budget::{Figures, INDEX_ENTRY_BYTES, Situation, does_not_fit};
+use crate::memory_budget::{BudgetParameters, INDEX_ENTRY_BYTES, PlanFigures, does_not_fit};
 use crate::planned::{GarblingPlan, PlannedFile};
 use crate::program_file::ProgramFile;
 use crate::protocol::{CostTerms, Protocol, Representation};
@@ -57,8 +57,8 @@ const SCRATCH_WIRES_GUESS: u64 = 16_384;
 impl PlannedFile {
     /// A file that was planned before. Planning knew nothing of the network: windows are longer than
     /// usual only where there is space for them beside the plan.
-    pub fn open(traced: TracedFile, situation: &Situation) -> Result<PlannedFile, Failure> {
-        let open = |situation: &Situation| {
+    pub fn open(traced: TracedFile, situation: &BudgetParameters) -> Result<PlannedFile, Failure> {
+        let open = |situation: &BudgetParameters| {
             let planned = match &traced.blocks {
                 Some(blocks) => open_blocks((&traced, blocks), situation),
                 None => PlannedFile::open_block(traced.clone(), situation, false),
@@ -66,11 +66,11 @@ impl PlannedFile {
             check_clients(&planned, situation)?;
             Ok(planned)
         };
-        let usual = Situation { round_trip: Duration::ZERO, ..*situation };
+        let usual = BudgetParameters { round_trip: Duration::ZERO, ..*situation };
         open(situation).or_else(|_| open(&usual)).map_err(|failure| {
             let usual = largest(&traced, &usual);
             let failure = needs::stated(failure, situation.limit_bytes, |limit_bytes| {
-                open(&Situation { limit_bytes, ..usual }).err()
+                open(&BudgetParameters { limit_bytes, ..usual }).err()
             });
             match failure.remedy.clone() {
                 Some(remedy) if failure.needed_bytes.is_some() => {
@@ -85,7 +85,7 @@ impl PlannedFile {
     /// garbled values.
     pub fn open_block(
         traced: TracedFile,
-        situation: &Situation,
+        situation: &BudgetParameters,
         is_garbled: bool,
     ) -> Result<PlannedFile, Failure> {
         let reader = traced.file.reader()?;
@@ -97,8 +97,8 @@ impl PlannedFile {
         let scale = batch_scale(plan);
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
-        let figures = Figures::of_plan(plan, reader.frame_count() as u64);
-        let budget = situation.budget(Figures { garbling_bytes, ..figures });
+        let figures = PlanFigures::of_plan(plan, reader.frame_count() as u64);
+        let budget = situation.budget(PlanFigures { garbling_bytes, ..figures });
         if budget.total() > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, budget.total()));
         }
@@ -129,7 +129,7 @@ impl PlannedFile {
 pub fn plan_within(
     traced: &TracedFile,
     protocol: Protocol,
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     plan_as_stated(traced, protocol, situation, scratch)
@@ -140,10 +140,10 @@ pub fn plan_within(
 pub fn with_least(
     failure: Failure,
     (traced, protocol): (&TracedFile, Protocol),
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Failure {
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         return failure;
     }
     let situation = &largest(traced, situation);
@@ -159,7 +159,7 @@ pub fn with_least(
 pub fn plan_as_stated(
     traced: &TracedFile,
     protocol: Protocol,
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     plan_at((traced, protocol), situation.limit_bytes, situation, scratch)
@@ -170,20 +170,20 @@ pub fn plan_as_stated(
 fn plan_at(
     (traced, protocol): (&TracedFile, Protocol),
     limit_bytes: u64,
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let is_least = situation.least_limit_bytes == situation.limit_bytes;
     let least_limit_bytes = if is_least { limit_bytes } else { situation.least_limit_bytes };
-    let situation = Situation { limit_bytes, least_limit_bytes, ..*situation };
-    let plan = |situation: &Situation| match &traced.blocks {
+    let situation = BudgetParameters { limit_bytes, least_limit_bytes, ..*situation };
+    let plan = |situation: &BudgetParameters| match &traced.blocks {
         Some(blocks) => plan_blocks((traced, blocks), protocol, situation, scratch),
         None => plan_program((traced, false), protocol, situation, scratch),
     };
     let planned = match situation.round_trip {
         Duration::ZERO => plan(&situation),
         _ => plan(&situation)
-            .or_else(|_| plan(&Situation { round_trip: Duration::ZERO, ..situation })),
+            .or_else(|_| plan(&BudgetParameters { round_trip: Duration::ZERO, ..situation })),
     };
     let planned = planned.map_err(|failure| needs::next(failure, &situation))?;
     check_clients(&planned, &situation)?;
@@ -191,8 +191,8 @@ fn plan_at(
 }
 
 /// The situation of the party that needs the most: what is stated is for all, as `explain` states it.
-fn largest(traced: &TracedFile, situation: &Situation) -> Situation {
-    Situation {
+fn largest(traced: &TracedFile, situation: &BudgetParameters) -> BudgetParameters {
+    BudgetParameters {
         tables_bytes: largest_tables_bytes(traced).max(situation.tables_bytes),
         client_tables_bytes: client_tables_bytes(traced),
         ..*situation
@@ -200,7 +200,7 @@ fn largest(traced: &TracedFile, situation: &Situation) -> Situation {
 }
 
 /// Refuses a limit that is to do for clients and does not.
-fn check_clients(planned: &PlannedFile, situation: &Situation) -> Result<(), Failure> {
+fn check_clients(planned: &PlannedFile, situation: &BudgetParameters) -> Result<(), Failure> {
     let Some(tables_bytes) = situation.client_tables_bytes else { return Ok(()) };
     match situation.client_peak_bytes(tables_bytes, planned.plan().planner_bytes) {
         needed if needed > situation.limit_bytes => {
@@ -214,7 +214,7 @@ fn check_clients(planned: &PlannedFile, situation: &Situation) -> Result<(), Fai
 pub fn plan_block_within(
     (traced, is_garbled): (&TracedFile, bool),
     protocol: Protocol,
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     plan_program((traced, is_garbled), protocol, situation, scratch)
@@ -224,13 +224,13 @@ pub fn plan_block_within(
 fn plan_program(
     (traced, is_garbled): (&TracedFile, bool),
     protocol: Protocol,
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
     scratch.forget_tables();
     let planner = planner_memory(situation)?;
-    let bounds = Bounds {
+    let bounds = OrderingBounds {
         least_limit_bytes: situation.least_limit_bytes,
         slice_bytes: situation.slice_bytes,
         planner_memory_bytes: planner,
@@ -248,18 +248,18 @@ fn plan_program(
     let mut garbling = beside.plan(situation.limit_bytes / 4)?;
     let traced = ordered.as_ref().unwrap_or(traced);
     let program_frames = traced.file.reader()?.frame_count() as u64;
-    let mut figures = Figures {
+    let mut figures = PlanFigures {
         slots: SLOTS_GUESS,
         scratch_wires: SCRATCH_WIRES_GUESS,
         scale: situation.batch_scale(),
         // Directives between the instructions make a plan longer.
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
-        ..Figures::default()
+        ..PlanFigures::default()
     };
     for attempt in 0..ATTEMPTS {
         garbling = beside.shrunk(garbling, figures)?;
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
-        figures = Figures { garbling_bytes, ..figures };
+        figures = PlanFigures { garbling_bytes, ..figures };
         let resident = match resident_frames(situation, figures) {
             Some(frames) => {
                 let once = plan_once(traced, (protocol, masks), situation, (frames, 0), scratch);
@@ -274,8 +274,8 @@ fn plan_program(
                 plan_once(traced, (protocol, masks), situation, frames, scratch)?
             }
         };
-        let found = Figures::of_plan(planned.plan(), planned.frame_count);
-        let found = Figures { garbling_bytes, ..found };
+        let found = PlanFigures::of_plan(planned.plan(), planned.frame_count);
+        let found = PlanFigures { garbling_bytes, ..found };
         let budget = situation.budget(found);
         if budget.total() <= situation.limit_bytes {
             heap::trim();
@@ -296,9 +296,9 @@ fn plan_program(
             return Err(does_not_fit(situation.limit_bytes, budget.total()));
         }
         // Fewer frames may need more slots: leave room for some.
-        figures = Figures { slots: found.slots + found.slots / 8, ..found };
+        figures = PlanFigures { slots: found.slots + found.slots / 8, ..found };
     }
-    let least = Figures { frames: FRAMES_MIN, ..figures };
+    let least = PlanFigures { frames: FRAMES_MIN, ..figures };
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
 
@@ -306,7 +306,7 @@ fn plan_program(
 ///
 /// # Errors
 /// Exit 6 if there is nothing left for them.
-pub fn planner_memory(situation: &Situation) -> Result<u64, Failure> {
+pub fn planner_memory(situation: &BudgetParameters) -> Result<u64, Failure> {
     let taken =
         situation.process_bytes + situation.tables_bytes + situation.planner_buffers_bytes();
     let left = situation.limit_bytes.saturating_sub(taken);
@@ -317,35 +317,39 @@ pub fn planner_memory(situation: &Situation) -> Result<u64, Failure> {
 }
 
 /// The frames of a plan that swaps nothing, if they fit: such a plan needs no spare frames.
-fn resident_frames(situation: &Situation, figures: Figures) -> Option<u64> {
+fn resident_frames(situation: &BudgetParameters, figures: PlanFigures) -> Option<u64> {
     let needed = figures.pages?.max(FRAMES_MIN);
-    let unswapped = Figures { slots: 0, ..figures };
+    let unswapped = PlanFigures { slots: 0, ..figures };
     (figures.slots > 0 && situation.frames(unswapped) >= needed).then_some(needed)
 }
 
 /// The frames that fit, with these figures or, where they are guesses, with the least.
-fn frames(situation: &Situation, figures: Figures, is_guess: bool) -> Result<u64, Failure> {
+fn frames(
+    situation: &BudgetParameters,
+    figures: PlanFigures,
+    is_guess: bool,
+) -> Result<u64, Failure> {
     let frames = situation.frames(figures);
     if frames >= FRAMES_MIN {
         return Ok(frames);
     }
-    let least = Figures { frames: FRAMES_MIN, ..figures };
+    let least = PlanFigures { frames: FRAMES_MIN, ..figures };
     // What was guessed may not be needed.
-    let surely = Figures { slots: 0, scratch_wires: 0, ..least };
+    let surely = PlanFigures { slots: 0, scratch_wires: 0, ..least };
     if is_guess && situation.budget(surely).running() <= situation.limit_bytes {
         return Ok(FRAMES_MIN);
     }
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
 }
 
-struct Attempt {
+struct PlanAttempt {
     file: ProgramFile,
     description: Description,
     hash: Hash,
     frame_count: u64,
 }
 
-impl Attempt {
+impl PlanAttempt {
     fn plan(&self) -> &PlanDescription {
         self.description.plan.as_ref().expect("the planner adds it")
     }
@@ -354,10 +358,10 @@ impl Attempt {
 fn plan_once(
     traced: &TracedFile,
     (protocol, masks): (Protocol, Masks),
-    situation: &Situation,
+    situation: &BudgetParameters,
     (frame_count, spare_frames): (u64, u64),
     scratch: &Scratch,
-) -> Result<Attempt, Failure> {
+) -> Result<PlanAttempt, Failure> {
     let options = PlanOptions {
         protocol: protocol.name().to_owned(),
         port_order: protocol.port_order(),
@@ -384,7 +388,7 @@ pub fn magnitude_bits(field: FieldName) -> u32 {
 
 /// Parameters of ordering besides the program and the protocol.
 #[derive(Clone, Copy)]
-pub struct Bounds {
+pub struct OrderingBounds {
     /// The least memory limit of all parties.
     pub least_limit_bytes: u64,
     /// Limit on the bytes that a round opens, if it was stated.
@@ -413,7 +417,7 @@ pub fn ordered(
     traced: &TracedFile,
     protocol: Protocol,
     parties: usize,
-    bounds: Bounds,
+    bounds: OrderingBounds,
     scratch: &Scratch,
 ) -> Result<Option<Ordered>, Failure> {
     let program = &mut traced.file.reader()?;
@@ -445,10 +449,11 @@ fn in_rounds(
     (traced, assigned): (&TracedFile, &ProgramFile),
     protocol: Protocol,
     parties: usize,
-    (bounds, masks): (Bounds, Masks),
+    (bounds, masks): (OrderingBounds, Masks),
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    let Bounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, scale, .. } = bounds;
+    let OrderingBounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, scale, .. } =
+        bounds;
     let held_bytes = held_bytes(protocol, least_limit_bytes, slice_bytes);
     let options = OrderOptions {
         layout: protocol.layout(parties),
@@ -457,7 +462,7 @@ fn in_rounds(
         held_bytes,
         planner_memory_bytes,
     };
-    let variant = Variant { y2a, ..Variant::default() };
+    let variant = ProtocolVariant { y2a, ..ProtocolVariant::default() };
     let terms = CostTerms { parties, scale, variant, masks };
     let mut model = protocol.rounds(&terms).expect("what has sharings or a field has rounds");
     let (output, notes) = (scratch.file(), scratch.file());
@@ -466,7 +471,7 @@ fn in_rounds(
         file: ProgramFile::new_block(file, traced.file.program()),
         description: traced.description.clone(),
         hash: written.hash,
-        kind: Kind::Program,
+        kind: FileKind::Program,
         computing: traced.computing,
         blocks: None,
     })
@@ -476,7 +481,7 @@ fn in_rounds(
 pub fn unproven_ranges(
     traced: &TracedFile,
     field: FieldName,
-    Bounds { planner_memory_bytes, prove_inputs, .. }: Bounds,
+    OrderingBounds { planner_memory_bytes, prove_inputs, .. }: OrderingBounds,
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
     let program = &mut traced.file.reader()?;
@@ -494,13 +499,13 @@ fn attempt(
     options: &PlanOptions,
     costs: &mut impl CostModel,
     scratch: &Scratch,
-) -> Result<Attempt, Failure> {
+) -> Result<PlanAttempt, Failure> {
     let (output, notes) = (scratch.plan_file(), scratch.file());
     let (file, _, written) = plan(&mut traced.file.reader()?, output, notes, options, costs)?;
     let file = ProgramFile::new_block(file, traced.file.program());
     let reader = file.reader()?;
-    debug_assert_eq!(reader.kind(), Kind::Planned);
-    Ok(Attempt {
+    debug_assert_eq!(reader.kind(), FileKind::Planned);
+    Ok(PlanAttempt {
         description: reader.description().clone(),
         frame_count: reader.frame_count() as u64,
         hash: written.hash,

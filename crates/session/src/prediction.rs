@@ -7,7 +7,7 @@ use phineus_bytecode::PlanDescription;
 use phineus_channels::{NetworkModel, TransportKind};
 use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_ot::FieldBits;
-use phineus_protocols::bmr::costs::{Garbled, garbling_costs, totals as garbling};
+use phineus_protocols::bmr::costs::{GarbledAmounts, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
@@ -51,7 +51,7 @@ const CONNECTION_S: f64 = 2e-3;
 
 /// Seconds that parts of a run take.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Times {
+pub struct PredictedTimes {
     /// Of all threads.
     pub compute: f64,
     /// Of that what is computed between rounds, by the thread that waits for them.
@@ -73,7 +73,7 @@ pub struct Times {
     pub start: f64,
 }
 
-impl Times {
+impl PredictedTimes {
     /// From the start of the process to its end.
     pub fn total(&self) -> f64 {
         self.start + self.running()
@@ -109,11 +109,11 @@ impl Times {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prediction {
     /// All of it, with preprocessing in the background where there is any.
-    pub whole: Times,
+    pub whole: PredictedTimes,
     /// The preprocessing alone, set-up included, if all of it is made before.
-    pub preprocessing: Times,
+    pub preprocessing: PredictedTimes,
     /// The rest of it then.
-    pub online: Times,
+    pub online: PredictedTimes,
 }
 
 /// Predicts a run of `planned` on the network `net`; on one machine if there is none.
@@ -169,7 +169,7 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let made = before - setup.min(before) + sending_before;
     let in_turn = |latency: f64| if is_authenticated { made + latency * rtt } else { 0.0 };
     Prediction {
-        whole: Times {
+        whole: PredictedTimes {
             compute,
             // Garbled circuits state no preprocessing, and set-up all the same.
             online_compute: compute - before.max(setup),
@@ -179,23 +179,23 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
             awaited: awaited * rtt + first_share * sending_before,
             setup: setup + first_share * (before - setup),
             making: in_turn(before_rounds - awaited) - first_share * made,
-            start: Starting::of(plan).seconds(rtt) + planning_seconds(plan),
+            start: SetupTimes::of(plan).seconds(rtt) + planning_seconds(plan),
         },
-        preprocessing: Times {
+        preprocessing: PredictedTimes {
             compute: before,
             network: sending_before,
             awaited: before_rounds * rtt,
             setup: setup.min(before),
             making: in_turn(0.0),
-            ..Times::default()
+            ..PredictedTimes::default()
         },
-        online: Times {
+        online: PredictedTimes {
             compute: compute - before,
             online_compute: compute - before,
             network: sending(bytes - before_bytes),
             storage,
             latency: rounds * rtt,
-            ..Times::default()
+            ..PredictedTimes::default()
         },
     }
 }
@@ -209,7 +209,7 @@ fn planning_seconds(plan: &PlanDescription) -> f64 {
 
 /// Work of the parties before a run and after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Starting {
+pub struct SetupTimes {
     /// Connections to each other party, made at once.
     pub connections: u64,
     /// Messages that all send at once before the run: each takes half a round trip. A party that is
@@ -220,14 +220,14 @@ pub struct Starting {
     pub farewells: u64,
 }
 
-impl Starting {
+impl SetupTimes {
     /// Of a run of `plan` whose protocol is stated by all.
-    pub fn of(plan: &PlanDescription) -> Starting {
+    pub fn of(plan: &PlanDescription) -> SetupTimes {
         let exchanges = agreement::EXCHANGES;
         match Protocol::of_plan(plan).map_or(0, |protocol| protocol.streams()) {
-            0 => Starting::default(),
-            1 => Starting { connections: 1, exchanges, farewells: 0 },
-            streams => Starting {
+            0 => SetupTimes::default(),
+            1 => SetupTimes { connections: 1, exchanges, farewells: 0 },
+            streams => SetupTimes {
                 connections: u64::from(STREAMS_MAX),
                 exchanges,
                 farewells: u64::from(streams < STREAMS_MAX),
@@ -280,7 +280,7 @@ pub fn garbling_traffic(planned: &PlannedFile, party: usize) -> (u64, u64) {
     if total(garbling::GARBLING_ROUNDS) == 0 {
         return (0, 0);
     }
-    let garbled = Garbled {
+    let garbled = GarbledAmounts {
         gates: total(garbling::Y_AND_GATES),
         decoding_bytes: total(mixed::totals::DECODING_BYTES),
     };
@@ -368,7 +368,7 @@ mod tests {
     /// Preprocessing goes on while the parties wait for each other in rounds: the two were added.
     #[test]
     fn what_goes_on_at_the_same_time_is_not_added() {
-        let times = Times {
+        let times = PredictedTimes {
             compute: 3.0,
             online_compute: 0.5,
             network: 2.0,
@@ -381,22 +381,25 @@ mod tests {
         };
         assert_eq!(times.running(), 0.25 + 3.0);
         assert_eq!(times.total(), 0.125 + 0.25 + 3.0);
-        assert_eq!(Times { latency: 4.0, ..times }.running(), 0.25 + 4.0 + 0.5);
-        assert_eq!(Times { network: 9.0, ..times }.running(), 0.25 + 9.0);
+        assert_eq!(PredictedTimes { latency: 4.0, ..times }.running(), 0.25 + 4.0 + 0.5);
+        assert_eq!(PredictedTimes { network: 9.0, ..times }.running(), 0.25 + 9.0);
         // Base oblivious transfers were hidden behind rounds that wait for them.
-        assert_eq!(Times { setup: 1.5, ..times }.running(), 0.25 + 1.5 + 2.5);
-        assert_eq!(Times { setup: 1.5, latency: 4.0, ..times }.running(), 0.25 + 1.5 + 4.5);
-        assert_eq!(Times { making: 5.0, setup: 1.5, ..times }.running(), 0.25 + 1.5 + 5.0);
+        assert_eq!(PredictedTimes { setup: 1.5, ..times }.running(), 0.25 + 1.5 + 2.5);
+        assert_eq!(
+            PredictedTimes { setup: 1.5, latency: 4.0, ..times }.running(),
+            0.25 + 1.5 + 4.5
+        );
+        assert_eq!(PredictedTimes { making: 5.0, setup: 1.5, ..times }.running(), 0.25 + 1.5 + 5.0);
         assert_eq!((times.bound(), times.all_latency()), ("computing", 2.25));
     }
 
     /// Three streams were nine round trips, one after another.
     #[test]
     fn a_start_has_three_round_trips_however_many_connections() {
-        let garbled = Starting { connections: 1, exchanges: 5, farewells: 0 };
+        let garbled = SetupTimes { connections: 1, exchanges: 5, farewells: 0 };
         assert_eq!(garbled.round_trips(), 3.0 + 0.5 * 5.0);
-        assert_eq!(Starting { connections: 3, ..garbled }.round_trips(), 3.0 + 0.5 * 5.0);
-        assert_eq!(Starting::default().round_trips(), 0.0);
+        assert_eq!(SetupTimes { connections: 3, ..garbled }.round_trips(), 3.0 + 0.5 * 5.0);
+        assert_eq!(SetupTimes::default().round_trips(), 0.0);
         let second = garbled.seconds(1.0) - garbled.seconds(0.0);
         assert!((second - garbled.round_trips()).abs() < 1e-9);
     }

@@ -23,29 +23,29 @@ const BESIDE_MAGIC: &[u8; 8] = b"PHGARBLE";
 const BESIDE_BYTES: u64 = 32;
 
 /// Reads a program.
-pub type Reader = ProgramReader<BufReader<FileView>>;
+pub type FileProgramReader = ProgramReader<BufReader<FileView>>;
 
 /// Where the bytes of a program are.
 #[derive(Clone)]
-enum Content {
+enum ProgramBytes {
     /// A file of the user's.
     File(Arc<File>),
     /// One that was made here, and goes with its last handle.
     Scratch(ScratchFile),
 }
 
-impl Content {
+impl ProgramBytes {
     fn length(&self) -> io::Result<u64> {
         match self {
-            Content::File(file) => Ok(file.metadata()?.len()),
-            Content::Scratch(file) => Ok(file.length_bytes()),
+            ProgramBytes::File(file) => Ok(file.metadata()?.len()),
+            ProgramBytes::Scratch(file) => Ok(file.length_bytes()),
         }
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
-            Content::File(file) => file.read_at(buffer, offset),
-            Content::Scratch(file) => file.read_at(buffer, offset),
+            ProgramBytes::File(file) => file.read_at(buffer, offset),
+            ProgramBytes::Scratch(file) => file.read_at(buffer, offset),
         }
     }
 }
@@ -53,7 +53,7 @@ impl Content {
 /// A file with a reading position of its own: several can share one handle.
 #[derive(Clone)]
 pub struct FileView {
-    content: Content,
+    content: ProgramBytes,
     /// The part of the file that is seen; all of it where there is none.
     place: Option<(u64, u64)>,
     position: u64,
@@ -91,7 +91,7 @@ impl Seek for FileView {
 /// A program or planned program, in a file that may have no name.
 #[derive(Clone)]
 pub struct ProgramFile {
-    content: Content,
+    content: ProgramBytes,
     /// The part of the file that it is, if it is a block of a larger program.
     place: Option<(u64, u64)>,
     /// The program of this block, whose description has what the block's own file lacks.
@@ -101,7 +101,7 @@ pub struct ProgramFile {
 }
 
 /// Parts of a file, as its end states them.
-enum Parts {
+enum FileContents {
     One,
     /// A plan and the one beside it, each by its offset and length.
     Two {
@@ -134,26 +134,31 @@ pub fn write_beside<W: Write>(
 }
 
 /// Parts that the end of `file` states.
-fn parts(file: &File) -> io::Result<Parts> {
+fn parts(file: &File) -> io::Result<FileContents> {
     let length = file.metadata()?.len();
-    let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(Parts::One) };
+    let Some(at) = length.checked_sub(BESIDE_BYTES) else { return Ok(FileContents::One) };
     let mut end = [0; BESIDE_BYTES as usize];
     file.read_exact_at(&mut end, at)?;
     if end[24..] != BESIDE_MAGIC[..] {
-        return Ok(Parts::One);
+        return Ok(FileContents::One);
     }
     let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|k| end[at + k]));
     let lengths = [word(0), word(8)];
     let is_whole = end == beside_end(lengths) && lengths[0].checked_add(lengths[1]) == Some(at);
     Ok(match is_whole {
-        true => Parts::Two { plan: (0, lengths[0]), beside: (lengths[0], lengths[1]) },
-        false => Parts::Damaged,
+        true => FileContents::Two { plan: (0, lengths[0]), beside: (lengths[0], lengths[1]) },
+        false => FileContents::Damaged,
     })
 }
 
 impl ProgramFile {
     pub fn new(file: ScratchFile) -> ProgramFile {
-        ProgramFile { content: Content::Scratch(file), place: None, program: None, beside: None }
+        ProgramFile {
+            content: ProgramBytes::Scratch(file),
+            place: None,
+            program: None,
+            beside: None,
+        }
     }
 
     /// A block of the program that has this description, or a program of one block if there is none.
@@ -174,15 +179,15 @@ impl ProgramFile {
     pub fn open(path: &Path) -> Result<ProgramFile, Failure> {
         let file = File::open(path).map_err(|error| Failure::file(path, &error))?;
         let places = parts(&file).map_err(|error| Failure::file(path, &error))?;
-        let content = Content::File(Arc::new(file));
+        let content = ProgramBytes::File(Arc::new(file));
         let whole = ProgramFile { content, place: None, program: None, beside: None };
         match places {
-            Parts::One => Ok(whole),
-            Parts::Two { plan, beside } => {
+            FileContents::One => Ok(whole),
+            FileContents::Two { plan, beside } => {
                 let beside = Some((beside.0, beside.1, None));
                 Ok(ProgramFile { place: Some(plan), beside, ..whole })
             }
-            Parts::Damaged => {
+            FileContents::Damaged => {
                 let message = format!("{}: the end of the plan is damaged", path.display());
                 Err(Failure::new(codes::DAMAGED_END, message).remedy("plan the program again"))
             }
@@ -197,12 +202,12 @@ impl ProgramFile {
     }
 
     /// A reader of its own.
-    pub fn reader(&self) -> Result<Reader, Failure> {
+    pub fn reader(&self) -> Result<FileProgramReader, Failure> {
         Ok(self.program_reader()?)
     }
 
     /// Opens the program; errors are those of the format.
-    pub fn program_reader(&self) -> Result<Reader, phineus_bytecode::Error> {
+    pub fn program_reader(&self) -> Result<FileProgramReader, phineus_bytecode::Error> {
         let input = BufReader::new(self.view());
         match &self.program {
             None => ProgramReader::open(input),
@@ -213,8 +218,8 @@ impl ProgramFile {
     /// Moves what is in memory of a file that was made here to disk: for what stays.
     pub fn settle(&self) -> Result<(), Failure> {
         match &self.content {
-            Content::File(_) => Ok(()),
-            Content::Scratch(file) => Ok(file.settle()?),
+            ProgramBytes::File(_) => Ok(()),
+            ProgramBytes::Scratch(file) => Ok(file.settle()?),
         }
     }
 

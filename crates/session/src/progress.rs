@@ -140,8 +140,8 @@ impl Progress {
         monitor: Option<Monitor>,
         total: u64,
         limit_bytes: u64,
-    ) -> Watch {
-        let shared = Arc::new(Shared::default());
+    ) -> ComputationWatch {
+        let shared = Arc::new(WatchState::default());
         let watching = Watching {
             progress: self.clone(),
             shared: shared.clone(),
@@ -155,25 +155,25 @@ impl Progress {
             .stack_size(256 * 1024)
             .spawn(move || watching.run());
         // Without the thread only the events are missing.
-        Watch { shared, cancel: self.cancel.clone(), thread: thread.ok() }
+        ComputationWatch { shared, cancel: self.cancel.clone(), thread: thread.ok() }
     }
 }
 
 #[derive(Default)]
-struct Shared {
+struct WatchState {
     done: AtomicU64,
     stop: AtomicBool,
     waited_ns: AtomicU64,
 }
 
 /// A computation being watched.
-pub struct Watch {
-    shared: Arc<Shared>,
+pub struct ComputationWatch {
+    shared: Arc<WatchState>,
     cancel: Cancel,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Watch {
+impl ComputationWatch {
     /// Records that `done` instructions are done; returns whether the run continues.
     pub(crate) fn advance(&self, done: u64) -> bool {
         self.shared.done.store(done, Ordering::Relaxed);
@@ -186,7 +186,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for ComputationWatch {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -199,7 +199,7 @@ impl Drop for Watch {
 
 struct Watching {
     progress: Progress,
-    shared: Arc<Shared>,
+    shared: Arc<WatchState>,
     peer: String,
     monitor: Option<Monitor>,
     total: u64,

@@ -31,8 +31,8 @@ use phineus_protocols::batch_scale;
 use phineus_protocols::spdz::{Masks, SpdzSettings};
 
 use crate::accelerator::Accelerator;
-use crate::choices::{Choice, Variant};
-use crate::execute::{Executed, Job};
+use crate::choices::{Choice, ProtocolVariant};
+use crate::execute::{Job, RunResult};
 use crate::failure::{Failure, RunField};
 use crate::metered::Metered;
 use crate::program_file::ProgramFile;
@@ -73,7 +73,7 @@ pub enum Representation {
 
 /// An option that only some protocols take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
+pub enum ProtocolOption {
     /// The OT extension of the correlated randomness.
     Ot,
     /// Conversion of garbled values to additive shares.
@@ -84,32 +84,37 @@ pub enum Setting {
     NarrowMasks,
 }
 
-impl Setting {
+impl ProtocolOption {
     /// The option of the command line.
     pub fn option(self) -> &'static str {
         match self {
-            Setting::Ot => "--ot",
-            Setting::YaoToArithmetic => "--y2a",
-            Setting::Broadcast => "--broadcast",
-            Setting::NarrowMasks => crate::choices::NARROW_MASKS,
+            ProtocolOption::Ot => "--ot",
+            ProtocolOption::YaoToArithmetic => "--y2a",
+            ProtocolOption::Broadcast => "--broadcast",
+            ProtocolOption::NarrowMasks => crate::choices::NARROW_MASKS,
         }
     }
 
     /// The field of a run that states it.
     pub fn field(self) -> RunField {
         match self {
-            Setting::Ot => RunField::Ot,
-            Setting::YaoToArithmetic => RunField::YaoToArithmetic,
-            Setting::Broadcast => RunField::Broadcast,
-            Setting::NarrowMasks => RunField::NarrowMasks,
+            ProtocolOption::Ot => RunField::Ot,
+            ProtocolOption::YaoToArithmetic => RunField::YaoToArithmetic,
+            ProtocolOption::Broadcast => RunField::Broadcast,
+            ProtocolOption::NarrowMasks => RunField::NarrowMasks,
         }
     }
 
     /// The setting of an option of the command line.
-    pub fn of_option(option: &str) -> Option<Setting> {
-        [Setting::Ot, Setting::YaoToArithmetic, Setting::Broadcast, Setting::NarrowMasks]
-            .into_iter()
-            .find(|setting| setting.option() == option)
+    pub fn of_option(option: &str) -> Option<ProtocolOption> {
+        [
+            ProtocolOption::Ot,
+            ProtocolOption::YaoToArithmetic,
+            ProtocolOption::Broadcast,
+            ProtocolOption::NarrowMasks,
+        ]
+        .into_iter()
+        .find(|setting| setting.option() == option)
     }
 
     /// The protocols that take it, as in `gmw, bmr and mixed`.
@@ -126,7 +131,7 @@ pub struct CostTerms {
     /// The size of the batches of correlated randomness.
     pub scale: BatchScale,
     /// Variants of protocols on shares.
-    pub variant: Variant,
+    pub variant: ProtocolVariant,
     /// Masks for openings of authenticated integers of few bits.
     pub masks: Masks,
 }
@@ -137,7 +142,7 @@ impl CostTerms {
         CostTerms {
             parties,
             scale: batch_scale(plan),
-            variant: Variant::stated(plan),
+            variant: ProtocolVariant::stated(plan),
             masks: SpdzSettings::stated(plan).masks,
         }
     }
@@ -158,7 +163,7 @@ pub type Totals = BTreeMap<String, u64>;
 
 /// The correlated randomness of a plan, as far as memory depends on it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Making {
+pub struct PreprocessingFigures {
     /// Amount of authenticated randomness, as a number of triples.
     pub triples: u64,
     /// The largest part of it that is made as a whole, as a number of triples.
@@ -183,11 +188,11 @@ pub struct DriverTerms {
     /// Bytes of recorded circuits.
     pub template_bytes: u64,
     /// The correlated randomness.
-    pub making: Making,
+    pub making: PreprocessingFigures,
 }
 
 /// Inputs with which a run starts besides its job.
-pub struct Start<'a> {
+pub struct RunInputs<'a> {
     /// Channels to all others, by stream and party.
     pub mesh: Mesh,
     /// Identifier of the session, which is never used again.
@@ -200,7 +205,7 @@ pub struct Start<'a> {
 pub type ClientChannel = Metered<FramedChannel>;
 
 /// Inputs with which a client starts.
-pub struct ClientStart<'a> {
+pub struct ClientInputs<'a> {
     /// A channel to each computing party.
     pub channels: Vec<ClientChannel>,
     /// A generator of its own.
@@ -214,7 +219,7 @@ pub struct ClientStart<'a> {
 }
 
 /// A client in the middle of a run.
-pub trait Client {
+pub trait ClientDriver {
     /// Goes through the next instruction of the ordered program.
     ///
     /// # Errors
@@ -261,7 +266,7 @@ pub trait Definition: Sync {
     fn representation(&self) -> Representation;
 
     /// The options that it takes.
-    fn settings(&self) -> &'static [Setting];
+    fn settings(&self) -> &'static [ProtocolOption];
 
     /// Layout of values among this number of computing parties.
     fn layout(&self, parties: usize) -> Layout;
@@ -303,7 +308,7 @@ pub trait Definition: Sync {
     ) -> Result<Vec<Totals>, Failure>;
 
     /// The correlated randomness of a plan.
-    fn making(&self, plan: &PlanDescription) -> Making;
+    fn making(&self, plan: &PlanDescription) -> PreprocessingFigures;
 
     /// Amounts of preprocessing in words; AND gates are counted elsewhere.
     fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)>;
@@ -322,13 +327,13 @@ pub trait Definition: Sync {
     ///
     /// # Errors
     /// The failure that ended the run, with what had been revealed.
-    fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure>;
+    fn run(&self, job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure>;
 
     /// A client at the beginning of a run.
     ///
     /// # Errors
     /// When a channel fails.
-    fn client(&self, start: ClientStart<'_>) -> Result<Box<dyn Client>, Failure>;
+    fn client(&self, start: ClientInputs<'_>) -> Result<Box<dyn ClientDriver>, Failure>;
 }
 
 /// A protocol of [`list`].

@@ -12,15 +12,15 @@ use phineus_protocols::mixed;
 use phineus_tables::quantity;
 use serde::{Deserialize, Serialize};
 
-use crate::client::{ClientRun, ClientWalk};
+use crate::client::{ClientPass, ClientRun};
 use crate::distance;
-use crate::execute::Executed;
+use crate::execute::RunResult;
 use crate::failure::{Failure, codes};
 use crate::leftovers::Leftovers;
 use crate::output_file::write_atomically;
 use crate::planned::PlannedFile;
-use crate::prediction::{Starting, garbling_traffic, predict, preprocessing_bytes};
-use crate::settings::Preprocessed;
+use crate::prediction::{SetupTimes, garbling_traffic, predict, preprocessing_bytes};
+use crate::settings::PreprocessingMode;
 use crate::statistics::Phases;
 use crate::traced::without_openings;
 
@@ -29,7 +29,7 @@ pub const STORED: &str = "stored";
 
 /// Figures that a plan states exactly, as predicted or as measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Costs {
+pub struct RunCosts {
     pub and_gates: Option<u64>,
     /// AND gates on garbled values, where parties compute on shares.
     #[serde(default)]
@@ -42,10 +42,10 @@ pub struct Costs {
     pub swap_out_pages: u64,
 }
 
-impl Costs {
+impl RunCosts {
     /// Costs that the plan states for `party`, without those of stored preprocessing, which was
     /// made before.
-    fn predicted(planned: &PlannedFile, party: u16, preprocessing: Option<&str>) -> Costs {
+    fn predicted(planned: &PlannedFile, party: u16, preprocessing: Option<&str>) -> RunCosts {
         let is_stored = preprocessing == Some(STORED);
         let plan = planned.plan();
         let total = |name: &str| plan.costs.get(name).copied();
@@ -65,7 +65,7 @@ impl Costs {
         let saved = (saved.0 + tables.0, saved.1 + tables.1);
         let links = if is_stored { planned.computing - 1 } else { 0 };
         let compared = PAIRING_BYTES * links as u64;
-        Costs {
+        RunCosts {
             and_gates: total(totals::AND_GATES),
             garbled_and_gates: total(Y_AND_GATES),
             oblivious_transfers: ots,
@@ -78,10 +78,10 @@ impl Costs {
     }
 
     /// Measured costs; those that nobody counts are missing.
-    fn measured(executed: &Executed) -> Costs {
+    fn measured(executed: &RunResult) -> RunCosts {
         let is_networked = executed.rounds.is_some();
         let bytes = |bytes: u64| is_networked.then_some(bytes);
-        Costs {
+        RunCosts {
             and_gates: executed.and_gates,
             garbled_and_gates: executed.garbled_and_gates,
             oblivious_transfers: executed.ots,
@@ -94,7 +94,7 @@ impl Costs {
     }
 
     /// Names of the figures that were counted and are not as predicted.
-    fn deviations(&self, measured: &Costs) -> Vec<String> {
+    fn deviations(&self, measured: &RunCosts) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |name: &str, predicted: Option<u64>, measured: Option<u64>| {
             if let (Some(predicted), Some(measured)) = (predicted, measured)
@@ -130,7 +130,7 @@ pub struct MemoryFigures {
 
 /// Times in seconds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Times {
+pub struct RunTimes {
     pub planning: f64,
     /// Of running, on the network that was stated or simulated.
     pub predicted: Option<f64>,
@@ -162,14 +162,14 @@ pub struct RunReport {
     pub instructions: u64,
     pub wire_bytes_sent: u64,
     pub wire_bytes_received: u64,
-    pub predicted: Costs,
-    pub measured: Costs,
+    pub predicted: RunCosts,
+    pub measured: RunCosts,
     pub memory_bytes: MemoryFigures,
-    pub seconds: Times,
+    pub seconds: RunTimes,
     pub phases: Phases,
     /// Exchanges between the parties before the run and after it, as counted.
     #[serde(default)]
-    pub starting: Starting,
+    pub starting: SetupTimes,
     pub deviations: Vec<String>,
     /// Who learned what, and where it went here.
     pub outputs: Vec<OutputReport>,
@@ -193,11 +193,11 @@ impl RunReport {
         party: u16,
         (protocol, preprocessing): (&str, Option<&str>),
         (limit_bytes, net): (u64, Option<NetworkModel>),
-        executed: &Executed,
+        executed: &RunResult,
     ) -> RunReport {
         let (plan, description) = (planned.plan(), &planned.description);
-        let predicted = Costs::predicted(planned, party, preprocessing);
-        let measured = Costs::measured(executed);
+        let predicted = RunCosts::predicted(planned, party, preprocessing);
+        let measured = RunCosts::measured(executed);
         let deviations = predicted.deviations(&measured);
         let storage = &executed.storage;
         let blocked = storage.blocked_in + storage.blocked_out + storage.blocked_issue;
@@ -208,7 +208,7 @@ impl RunReport {
             parameters: description.parameters.clone(),
             protocol: protocol.to_owned(),
             preprocessing: preprocessing.map(str::to_owned),
-            statistical_distance: match preprocessing == Some(Preprocessed::Fake.name()) {
+            statistical_distance: match preprocessing == Some(PreprocessingMode::Fake.name()) {
                 true => serde_json::Value::Null,
                 false => distance::distance_json(planned, true),
             },
@@ -231,7 +231,7 @@ impl RunReport {
                 frames: planned.budget.frames,
                 process: planned.budget.process,
             },
-            seconds: Times {
+            seconds: RunTimes {
                 planning: seconds(planned.planning),
                 predicted: Some(predict(planned, net).whole.running()),
                 running: seconds(executed.running),
@@ -240,7 +240,7 @@ impl RunReport {
                 encrypting_pages: seconds(storage.cipher),
             },
             phases: executed.phases.clone(),
-            starting: Starting { exchanges: executed.exchanges, ..Starting::of(plan) },
+            starting: SetupTimes { exchanges: executed.exchanges, ..SetupTimes::of(plan) },
             outputs: outputs(description),
             notes: executed.farewell.iter().cloned().collect(),
             predicted,
@@ -251,7 +251,7 @@ impl RunReport {
 
     /// Of a client, which shares inputs and learns outputs.
     pub fn of_client(
-        walk: &ClientWalk,
+        walk: &ClientPass,
         party: u16,
         protocol: &str,
         limit_bytes: u64,
@@ -260,15 +260,15 @@ impl RunReport {
         let description = &walk.program.description;
         let total = |name: String| walk.costs.get(&name).copied();
         let place = usize::from(party);
-        let predicted = Costs {
+        let predicted = RunCosts {
             sent_bytes: total(mixed::totals::sent_bytes(place)),
             received_bytes: total(mixed::totals::received_bytes(place)),
-            ..Costs::default()
+            ..RunCosts::default()
         };
-        let measured = Costs {
+        let measured = RunCosts {
             sent_bytes: Some(ran.traffic.sent_bytes),
             received_bytes: Some(ran.traffic.received_bytes),
-            ..Costs::default()
+            ..RunCosts::default()
         };
         RunReport {
             phineus: env!("CARGO_PKG_VERSION").to_owned(),
@@ -288,11 +288,11 @@ impl RunReport {
                 frames: 0,
                 process: walk.process_bytes,
             },
-            seconds: Times {
+            seconds: RunTimes {
                 planning: walk.ordering.as_secs_f64(),
                 running: ran.phase.seconds,
                 blocked_on_network: ran.blocked_on_network.as_secs_f64(),
-                ..Times::default()
+                ..RunTimes::default()
             },
             phases: Phases { online: ran.phase, ..Phases::default() },
             outputs: outputs(&without_openings(description)),
@@ -347,7 +347,7 @@ impl RunReport {
             line("sent", bytes(p.sent_bytes), bytes(m.sent_bytes));
             line("received", bytes(p.received_bytes), bytes(m.received_bytes));
         }
-        let swapped = |costs: &Costs| {
+        let swapped = |costs: &RunCosts| {
             Some(format!(
                 "{} + {}",
                 quantity::count(costs.swap_in_pages),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use phineus_bytecode::binary::MAGIC;
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
 use phineus_bytecode::{
-    Description, Kind, PlanDescription, Violation, parse_text, verify, verify_blocks,
+    Description, FileKind, PlanDescription, Violation, parse_text, verify, verify_blocks,
 };
 use phineus_frontend::bristol::Circuit;
 use phineus_frontend::hycc::Hybrid;
@@ -361,6 +361,6 @@ pub fn trace(
         computing: traced.description.parties.len(),
         description: traced.description,
         hash: traced.written.hash,
-        kind: Kind::Program,
+        kind: FileKind::Program,
     })
 }

@@ -7,8 +7,8 @@ use phineus_engine::StorageBackend;
 use phineus_tables::TextKey;
 
 pub use crate::choices::{
-    BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NarrowMasks, OtExtension, Preprocessed,
-    RepeatKeys, Variant, VariantChoices, Y2aChoice,
+    BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NarrowMasks, OtExtension, PreprocessingMode,
+    ProtocolVariant, RepeatKeys, VariantChoices, Y2aChoice,
 };
 pub use crate::inputs::{InputTable, TableFrom};
 pub use crate::leftovers::Leftovers;
@@ -104,7 +104,7 @@ impl Default for Cluster {
 
 /// The parties, their connections, and the protocol.
 #[derive(Clone, Debug)]
-pub struct Together {
+pub struct Participation {
     /// The name of this party.
     pub as_party: Option<String>,
     /// How it reaches the others.
@@ -128,9 +128,9 @@ pub struct Together {
     pub is_all_ours: bool,
 }
 
-impl Default for Together {
-    fn default() -> Together {
-        Together {
+impl Default for Participation {
+    fn default() -> Participation {
+        Participation {
             as_party: None,
             connections: Connections::default(),
             protocol: ProtocolChoice::This(protocols::GARBLED),
@@ -204,7 +204,7 @@ pub struct Run {
     /// The program.
     pub choice: ProgramChoice,
     /// The parties and the protocol.
-    pub together: Together,
+    pub together: Participation,
     /// Computing parties and clients.
     pub outsourcing: Outsourcing,
     /// This party's tables.
@@ -218,7 +218,7 @@ pub struct Run {
     /// The network that predictions are for; all parties state the same.
     pub net: Option<NetworkModel>,
     /// When correlated randomness is made.
-    pub preprocessing: Preprocessed,
+    pub preprocessing: PreprocessingMode,
     /// Threads that compute on authenticated shares, besides those of the connections.
     pub threads: u8,
     /// Bytes that one round of openings may take on authenticated shares; if `None`, chosen from
@@ -227,21 +227,21 @@ pub struct Run {
     /// Limit on the runs of any basic block that may run more than once.
     pub max_iterations: u64,
     /// The correlated randomness to make; only for [`crate::party::preprocess`].
-    pub making: Option<Making>,
+    pub making: Option<PreprocessSettings>,
 }
 
 impl Default for Run {
     fn default() -> Run {
         Run {
             choice: ProgramChoice::default(),
-            together: Together::default(),
+            together: Participation::default(),
             outsourcing: Outsourcing::default(),
             inputs: Vec::new(),
             reading: Reading::default(),
             outputs: Vec::new(),
             resources: Resources::default(),
             net: None,
-            preprocessing: Preprocessed::Interleaved,
+            preprocessing: PreprocessingMode::Interleaved,
             threads: 1,
             slice_bytes: None,
             max_iterations: ITERATIONS_MAX,
@@ -266,7 +266,7 @@ impl Run {
 
 /// Correlated randomness to be made and stored.
 #[derive(Clone, Debug)]
-pub struct Making {
+pub struct PreprocessSettings {
     /// The file; with `--local` the directory of all parties' files.
     pub out: PathBuf,
     /// Numbers of rows, by input.

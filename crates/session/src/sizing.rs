@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Kind};
+use phineus_bytecode::{Description, FileKind};
 use phineus_channels::{NetworkModel, Transport};
 use phineus_plan::Scratch;
 
 use crate::accelerator::matrix_entries;
 use crate::binding;
-use crate::casting::Cast;
+use crate::connecting::check_parties;
 use crate::failure::Failure;
 use crate::leftovers::Leftovers;
-use crate::meeting::check_parties;
-use crate::memory_budget::{PROCESS_BYTES, Situation, connected_process_bytes};
+use crate::memory_budget::{BudgetParameters, PROCESS_BYTES, connected_process_bytes};
 use crate::planned::Budget;
 use crate::planned::PlannedFile;
 use crate::planning::{plan_as_stated, plan_within};
@@ -21,7 +20,8 @@ use crate::protocol::{Adversary, Protocol};
 use crate::registry::Registry;
 use crate::resolve::shape;
 use crate::resolve::{Resolved, ready, resolve, trace};
-use crate::settings::{Choice, Outsourcing, ProgramChoice, Sizes, Variant};
+use crate::roles::Roles;
+use crate::settings::{Choice, Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
 use crate::slices;
 use crate::traced::TracedFile;
 use crate::traced::all_tables;
@@ -55,7 +55,7 @@ pub fn traced_for(
     let program = resolved.program().filter(|_| !outsourcing.is_stated());
     let learns = program.zip(arguments.as_ref()).and_then(|(program, a)| program.reveals(a));
     let cast = match outsourcing.is_stated() {
-        true => Some(Cast::new(&description, outsourcing, None)?),
+        true => Some(Roles::new(&description, outsourcing, None)?),
         false => None,
     };
     let assigned = binding::assign(&description, &sizes.inputs, &[], None)?;
@@ -104,7 +104,7 @@ pub fn stated_rows(
 
 /// Parameters of a plan that is not run here.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
+pub struct PlanParameters {
     pub limit_bytes: u64,
     pub net: Option<NetworkModel>,
     /// Whether correlated randomness comes from a trusted dealer.
@@ -116,8 +116,8 @@ pub struct Terms {
 /// A plan for the party that needs more memory, as a run on the network would make it.
 pub fn planned(
     traced: &TracedFile,
-    (protocol, variant): (Protocol, Variant),
-    terms: Terms,
+    (protocol, variant): (Protocol, ProtocolVariant),
+    terms: PlanParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let planned = planned_to_make(traced, (protocol, variant), terms, scratch)?;
@@ -127,8 +127,8 @@ pub fn planned(
 /// Plans with the costs of making the correlated randomness.
 fn planned_to_make(
     traced: &TracedFile,
-    (protocol, variant): (Protocol, Variant),
-    Terms { limit_bytes, net, is_dealt, is_compared }: Terms,
+    (protocol, variant): (Protocol, ProtocolVariant),
+    PlanParameters { limit_bytes, net, is_dealt, is_compared }: PlanParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let is_clear = protocol.adversary() == Adversary::Nobody;
@@ -141,7 +141,7 @@ fn planned_to_make(
         Some(field) => matrix_entries(traced)?.saturating_mul(field.bytes() as u64),
         None => 0,
     };
-    let situation = Situation {
+    let situation = BudgetParameters {
         limit_bytes,
         least_limit_bytes: limit_bytes,
         slice_bytes: slices::expected(net, limit_bytes, opened_bytes),
@@ -160,10 +160,10 @@ fn planned_to_make(
         transport: Transport::Tcp,
         network: None,
     };
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
         let protocol = protocol.and_then(Protocol::from_name).unwrap_or(situation.protocol);
-        return PlannedFile::open(traced.clone(), &Situation { protocol, ..situation });
+        return PlannedFile::open(traced.clone(), &BudgetParameters { protocol, ..situation });
     }
     check_parties(protocol, traced.computing, traced.description.parties.len())?;
     match is_compared {

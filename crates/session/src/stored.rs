@@ -9,7 +9,7 @@ use phineus_crypto::field::{F32, F61, F128, FieldName};
 use phineus_ot::SessionId;
 use phineus_protocols::bmr::TableKey;
 
-use crate::choices::Preprocessed;
+use crate::choices::PreprocessingMode;
 use crate::correlated::{NewFile, StoredFigures, Stream, authenticated, shares};
 use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::planned::PlannedFile;
@@ -83,11 +83,11 @@ pub(crate) fn store(
 /// Refuses what needs to know before the run how often each block runs.
 pub fn check_preprocessing(
     traced: &TracedFile,
-    preprocessing: &Preprocessed,
+    preprocessing: &PreprocessingMode,
     is_made_before: bool,
 ) -> Result<(), Failure> {
     let is_before = is_made_before
-        || matches!(preprocessing, Preprocessed::Sequential | Preprocessed::Stored(_));
+        || matches!(preprocessing, PreprocessingMode::Sequential | PreprocessingMode::Stored(_));
     if traced.blocks.is_none() || !is_before {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phineus_bytecode::{BlockDirectory, Column, Description, Flow, Hash, Kind, Table};
+use phineus_bytecode::{BlockDirectory, Column, Description, FileKind, Flow, Hash, Table};
 
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
@@ -17,7 +17,7 @@ pub struct TracedFile {
     pub description: Description,
     pub hash: Hash,
     /// `Planned` if PROGRAM was a plan.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// How many of its parties compute, the first ones; the others are clients.
     pub computing: usize,
     /// The blocks, if there are several.

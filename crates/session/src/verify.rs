@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Kind, Table};
+use phineus_bytecode::{Description, FileKind, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
 
-use crate::binding::{self, Assigned, Inputs};
+use crate::binding::{self, BoundTables, PartyTables};
 use crate::correlated::Source;
 use crate::execute::Job;
 use crate::failure::{Failure, Remedy, RunField, codes};
-use crate::memory_budget::{PROCESS_BYTES, Situation, default_limit};
+use crate::memory_budget::{BudgetParameters, PROCESS_BYTES, default_limit};
 use crate::own_rows::without_meaningless;
 use crate::planned::PlannedFile;
 use crate::planning::plan_within;
@@ -21,7 +21,7 @@ use crate::protocol::{Protocol, run_clear};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, is_c, ready, resolve, shape, trace};
 use crate::scratch::scratch_of;
-use crate::settings::{Choice, Run, Variant};
+use crate::settings::{Choice, ProtocolVariant, Run};
 use crate::text_key;
 use crate::traced::{TracedFile, all_tables};
 
@@ -55,16 +55,16 @@ impl Reference {
 
 /// Result of the comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Comparison {
     Equal,
     Differs,
     /// There was nothing to compare with; the reason.
     Unknown(String),
 }
 
-impl Verdict {
-    fn of(is_equal: bool) -> Verdict {
-        if is_equal { Verdict::Equal } else { Verdict::Differs }
+impl Comparison {
+    fn of(is_equal: bool) -> Comparison {
+        if is_equal { Comparison::Equal } else { Comparison::Differs }
     }
 }
 
@@ -72,24 +72,24 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified {
     pub reference: Reference,
-    pub verdict: Verdict,
+    pub verdict: Comparison,
 }
 
 impl Verified {
     /// Returns whether the answer is right; `None` if it could not be compared.
     pub fn is_equal(&self) -> Option<bool> {
         match self.verdict {
-            Verdict::Equal => Some(true),
-            Verdict::Differs => Some(false),
-            Verdict::Unknown(_) => None,
+            Comparison::Equal => Some(true),
+            Comparison::Differs => Some(false),
+            Comparison::Unknown(_) => None,
         }
     }
 
     /// The reason why the answer could not be compared.
     pub fn why_unknown(&self) -> Option<&str> {
         match &self.verdict {
-            Verdict::Unknown(why) => Some(why),
-            Verdict::Equal | Verdict::Differs => None,
+            Comparison::Unknown(why) => Some(why),
+            Comparison::Equal | Comparison::Differs => None,
         }
     }
 
@@ -97,9 +97,9 @@ impl Verified {
     pub fn check(&self) -> Result<(), Failure> {
         let name = self.reference.name();
         match (&self.verdict, self.reference) {
-            (Verdict::Equal, _) => Ok(()),
-            (Verdict::Differs, reference) => Err(mismatch(reference)),
-            (Verdict::Unknown(why), _) => {
+            (Comparison::Equal, _) => Ok(()),
+            (Comparison::Differs, reference) => Err(mismatch(reference)),
+            (Comparison::Unknown(why), _) => {
                 let message = format!("the results are not compared with {name}: {why}");
                 Err(Failure::new(codes::NOT_COMPARED, message).remedy(
                     Remedy::new("the results are given as they were computed; leave ")
@@ -130,7 +130,7 @@ pub fn compare(
     refuse_stdin(&assigned)?;
     let files = binding::count_all(description, &assigned, &run.reading, (&[], None))?;
     let text_key = run.reading.text_key.clone().map_or_else(text_key::fresh, Ok)?;
-    let Inputs { tables, arrangements, .. } =
+    let PartyTables { tables, arrangements, .. } =
         binding::read_inputs(description, &files, &[], &text_key)?;
     let inputs: Vec<Table> = tables.into_iter().flatten().collect();
     // References know nothing of the order of rows in a file.
@@ -160,7 +160,7 @@ pub fn compare(
 ///
 /// # Errors
 /// If an input is stdin.
-pub fn refuse_stdin(assigned: &Assigned<'_>) -> Result<(), Failure> {
+pub fn refuse_stdin(assigned: &BoundTables<'_>) -> Result<(), Failure> {
     match assigned.values().any(|from| from.is_stdin()) {
         true => Err(Failure::usage("--verify reads the inputs again, so none can be stdin")),
         false => Ok(()),
@@ -173,11 +173,11 @@ fn with_twin(
     arguments: &Arguments,
     inputs: &[Table],
     outputs: &[Table],
-) -> Result<Option<Verdict>, Failure> {
+) -> Result<Option<Comparison>, Failure> {
     match program.twin(arguments, inputs) {
         None => Ok(None),
-        Some(Err(ProgramError::Twin(why))) => Ok(Some(Verdict::Unknown(why))),
-        Some(expected) => Ok(Some(Verdict::of(program.agrees(outputs, &expected?)))),
+        Some(Err(ProgramError::Twin(why))) => Ok(Some(Comparison::Unknown(why))),
+        Some(expected) => Ok(Some(Comparison::of(program.agrees(outputs, &expected?)))),
     }
 }
 
@@ -187,7 +187,7 @@ fn with_clear_driver(
     inputs: Vec<Table>,
     outputs: &[Table],
     scratch: &Scratch,
-) -> Result<Verdict, Failure> {
+) -> Result<Comparison, Failure> {
     let planned = in_the_clear(traced, default_limit(), scratch)?;
     let job = Job {
         planned: &planned,
@@ -213,7 +213,7 @@ fn with_clear_driver(
             .iter()
             .zip(&expected)
             .all(|(output, expected)| expected.as_ref().is_some_and(|e| same_rows(output, e)));
-    Ok(Verdict::of(is_equal))
+    Ok(Comparison::of(is_equal))
 }
 
 /// Plans for computing in the clear; an existing plan is used unchanged.
@@ -222,7 +222,7 @@ pub fn in_the_clear(
     limit_bytes: u64,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
-    let situation = Situation {
+    let situation = BudgetParameters {
         limit_bytes,
         least_limit_bytes: limit_bytes,
         slice_bytes: None,
@@ -233,12 +233,12 @@ pub fn in_the_clear(
         protocol: CLEAR,
         parties: traced.computing,
         clients: 0,
-        variant: Variant::default(),
+        variant: ProtocolVariant::default(),
         round_trip: Duration::ZERO,
         transport: Transport::Tcp,
         network: None,
     };
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
         let protocol = protocol.and_then(Protocol::from_name).unwrap_or(CLEAR);
         if protocol.has_rounds() {
@@ -246,7 +246,7 @@ pub fn in_the_clear(
             return Err(Failure::new(codes::NO_CLEAR_FORM, message)
                 .remedy("run the program that it was made from"));
         }
-        return PlannedFile::open(traced, &Situation { protocol, ..situation });
+        return PlannedFile::open(traced, &BudgetParameters { protocol, ..situation });
     }
     plan_within(&traced, CLEAR, &situation, scratch)
 }

@@ -14,10 +14,10 @@ use phineus_session::party::{self, Finished};
 use phineus_session::progress::{Event, Progress};
 use phineus_session::registry::Registry;
 use phineus_session::settings::{
-    Cluster, Connections, InputTable, MemoryLimit, MemoryPool, OutputTable, ProgramChoice,
-    Protocol, ProtocolChoice, Resources, Run, Together, protocols,
+    Cluster, Connections, InputTable, MemoryLimit, MemoryPool, OutputTable, Participation,
+    ProgramChoice, Protocol, ProtocolChoice, Resources, Run, protocols,
 };
-use phineus_tables::{Error, Head, MemoryTable, TableSink};
+use phineus_tables::{Error, MemoryTable, ResultHeader, TableSink};
 
 /// Enough for all tests at once: they are one process.
 const LIMIT: u64 = 2 << 30;
@@ -26,10 +26,10 @@ const LIMIT: u64 = 2 << 30;
 fn psi(protocol: Protocol) -> Run {
     Run {
         choice: ProgramChoice { program: Some("psi".to_owned()), ..ProgramChoice::default() },
-        together: Together {
+        together: Participation {
             protocol: ProtocolChoice::This(protocol),
             timeout_s: 20,
-            ..Together::default()
+            ..Participation::default()
         },
         resources: Resources { memory: MemoryLimit::Process(LIMIT), ..Resources::default() },
         ..Run::default()
@@ -54,7 +54,7 @@ struct StoredFigures {
 }
 
 impl TableSink for StoredFigures {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         self.columns = head.names();
         Ok(())
     }
@@ -80,7 +80,7 @@ fn one_party(name: &str, connections: Connections, table: InputTable) -> Result<
     let run = psi(protocols::GMW);
     let run = Run {
         inputs: vec![table],
-        together: Together { as_party: Some(name.to_owned()), connections, ..run.together },
+        together: Participation { as_party: Some(name.to_owned()), connections, ..run.together },
         ..run
     };
     party::run(&Registry::built_in(), &run, &Progress::unheard())
@@ -95,7 +95,7 @@ fn parties_of_runs_with_other_labels_refuse_each_other() {
             let run = psi(protocols::GMW);
             let run = Run {
                 inputs: vec![table],
-                together: Together {
+                together: Participation {
                     as_party: Some(name.to_owned()),
                     connections: Connections::Memory(network.clone()),
                     label: format!("the run of {name}"),

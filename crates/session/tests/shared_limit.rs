@@ -8,7 +8,7 @@ use std::time::Duration;
 use phineus_session::cancel::Cancel;
 use phineus_session::failure::{Exit, Failure, codes};
 use phineus_session::memory_budget::PROCESS_BYTES;
-use phineus_session::party::{self, Answer};
+use phineus_session::party::{self, AllResults};
 use phineus_session::progress::{Event, Progress};
 use phineus_session::registry::Registry;
 use phineus_session::settings::{
@@ -56,7 +56,7 @@ fn gate() -> (Gate, Progress) {
     (Gate { reached, open, cancel }, progress)
 }
 
-fn session(share: Reservation, progress: &Progress) -> Result<Answer, Failure> {
+fn session(share: Reservation, progress: &Progress) -> Result<AllResults, Failure> {
     let elements = |name: &str, elements: &[u64]| {
         let table = MemoryTable::new(name.to_owned()).with("element", elements.to_vec());
         InputTable::source(name, table)

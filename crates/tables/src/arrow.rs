@@ -16,10 +16,10 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use batches::Batches;
-pub(crate) use batches::{BatchRows, BatchSource, check_names, guarded, is_reading_foreign};
+pub(crate) use batches::{BatchRows, RecordBatchTable, check_names, guarded, is_reading_foreign};
 
 use crate::content::{Content, ContentHash};
-use crate::error::{Error, Kind};
+use crate::error::{Error, RefusalKind};
 use crate::source::{RowReader, Survey, TableSource};
 
 /// How a file of record batches begins; a stream begins with its first message.
@@ -48,7 +48,7 @@ impl ArrowFile {
 
     fn refused(&self, what: impl std::fmt::Display) -> Error {
         let what = format!("is no Arrow table that is understood: {what}");
-        Error::refused(Kind::Malformed, self.content.name(), what).remedy(WRITE_AGAIN)
+        Error::refused(RefusalKind::Malformed, self.content.name(), what).remedy(WRITE_AGAIN)
     }
 
     /// Begins to read these columns, or all.
@@ -69,10 +69,10 @@ impl ArrowFile {
         opened?.map_err(|error| error.to_string())
     }
 
-    fn open_batches(&self) -> Result<BatchSource<'_>, Error> {
+    fn open_batches(&self) -> Result<RecordBatchTable<'_>, Error> {
         let (schema, _) = self.batches(None).map_err(|what| self.refused(what))?;
         let open = move |columns: &[usize]| Ok(self.batches(Some(columns.to_vec()))?.1);
-        Ok(BatchSource { schema, open: Box::new(open) })
+        Ok(RecordBatchTable { schema, open: Box::new(open) })
     }
 }
 

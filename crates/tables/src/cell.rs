@@ -1,4 +1,5 @@
-//! [`Cell`]: one value of a table as its owner has it, and its conversion to the program's type.
+//! [`TableCell`]: one value of a table as its owner has it, and its conversion to the program's
+//! type.
 //!
 //! Invariant: a conversion is exact, or it is an error. Fractions are the one exception: a decimal
 //! or a float becomes the nearest multiple of `2^-f`, as [`crate::decimal`] states.
@@ -20,17 +21,17 @@ const SHOWN_CHARACTERS: usize = 40;
 
 /// One value of a table as its owner has it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell<'a> {
+pub enum TableCell<'a> {
     /// No value.
     Null,
     /// True or false.
     Boolean(bool),
     /// A whole number.
-    Integer(Integer),
+    Integer(WholeNumber),
     /// `number / 10^scale`; a negative scale multiplies.
     Decimal {
         /// All digits.
-        number: Integer,
+        number: WholeNumber,
         /// Digits behind the point.
         scale: i32,
     },
@@ -48,32 +49,32 @@ pub enum Cell<'a> {
 
 /// A whole number of at most 256 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Integer {
+pub struct WholeNumber {
     /// True if it is below zero.
     pub is_negative: bool,
     /// The number without its sign.
     pub magnitude: Lane,
 }
 
-impl From<i128> for Integer {
-    fn from(value: i128) -> Integer {
-        Integer { is_negative: value < 0, magnitude: Lane::from(value.unsigned_abs()) }
+impl From<i128> for WholeNumber {
+    fn from(value: i128) -> WholeNumber {
+        WholeNumber { is_negative: value < 0, magnitude: Lane::from(value.unsigned_abs()) }
     }
 }
 
-impl From<u64> for Integer {
-    fn from(value: u64) -> Integer {
-        Integer { is_negative: false, magnitude: Lane::from(value) }
+impl From<u64> for WholeNumber {
+    fn from(value: u64) -> WholeNumber {
+        WholeNumber { is_negative: false, magnitude: Lane::from(value) }
     }
 }
 
-impl std::fmt::Display for Integer {
+impl std::fmt::Display for WholeNumber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{}", if self.is_negative { "-" } else { "" }, self.magnitude)
     }
 }
 
-impl Cell<'_> {
+impl TableCell<'_> {
     /// The value of the cell in the type of `column`. Text is hashed under `text_key`.
     ///
     /// # Errors
@@ -83,18 +84,20 @@ impl Cell<'_> {
         let parsed = |text: &str| parse_text(text, element, encoding, text_key);
         let refused = |is: &str| Err(format!("is {is}, and the program wants {}", wanted(column)));
         match (self, encoding) {
-            (Cell::Null, _) => Err(NULL.to_owned()),
-            (Cell::Text(text), _) => parsed(text),
-            (Cell::Boolean(bit), Encoding::Number | Encoding::Hex) => {
-                integer(Integer::from(u64::from(*bit)), column)
+            (TableCell::Null, _) => Err(NULL.to_owned()),
+            (TableCell::Text(text), _) => parsed(text),
+            (TableCell::Boolean(bit), Encoding::Number | Encoding::Hex) => {
+                integer(WholeNumber::from(u64::from(*bit)), column)
             }
-            (Cell::Boolean(_), _) => refused("true or false"),
-            (Cell::Integer(number), Encoding::Number | Encoding::Hex) => integer(*number, column),
+            (TableCell::Boolean(_), _) => refused("true or false"),
+            (TableCell::Integer(number), Encoding::Number | Encoding::Hex) => {
+                integer(*number, column)
+            }
             // A whole number has one text only.
-            (Cell::Integer(number), Encoding::Text | Encoding::Fixed(_)) => {
+            (TableCell::Integer(number), Encoding::Text | Encoding::Fixed(_)) => {
                 parsed(&number.to_string())
             }
-            (Cell::Decimal { number, scale }, Encoding::Number) => {
+            (TableCell::Decimal { number, scale }, Encoding::Number) => {
                 match whole(&decimal_text(number, *scale)) {
                     Some(text) => parsed(&text),
                     None => {
@@ -103,44 +106,44 @@ impl Cell<'_> {
                     }
                 }
             }
-            (Cell::Decimal { number, scale }, Encoding::Fixed(_)) => {
+            (TableCell::Decimal { number, scale }, Encoding::Fixed(_)) => {
                 parsed(&decimal_text(number, *scale))
             }
-            (Cell::Decimal { .. }, _) => refused("a decimal number"),
-            (Cell::Single(number), Encoding::Number) => {
+            (TableCell::Decimal { .. }, _) => refused("a decimal number"),
+            (TableCell::Single(number), Encoding::Number) => {
                 parsed(&whole_float((*number).into(), &number.to_string(), SINGLE_MAX)?)
             }
-            (Cell::Double(number), Encoding::Number) => {
+            (TableCell::Double(number), Encoding::Number) => {
                 parsed(&whole_float(*number, &number.to_string(), DOUBLE_MAX)?)
             }
             // The shortest decimal that is read as the same number, as a CSV file would have it.
-            (Cell::Single(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
-            (Cell::Double(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
-            (Cell::Single(_) | Cell::Double(_), _) => refused("a floating-point number"),
-            (Cell::Bytes(bytes), Encoding::Hex) => {
+            (TableCell::Single(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
+            (TableCell::Double(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
+            (TableCell::Single(_) | TableCell::Double(_), _) => refused("a floating-point number"),
+            (TableCell::Bytes(bytes), Encoding::Hex) => {
                 parsed(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
             }
-            (Cell::Bytes(_), _) => refused("binary"),
-            (Cell::Date(text), Encoding::Text) => parsed(text),
-            (Cell::Date(text), Encoding::Number | Encoding::Fixed(_)) => {
+            (TableCell::Bytes(_), _) => refused("binary"),
+            (TableCell::Date(text), Encoding::Text) => parsed(text),
+            (TableCell::Date(text), Encoding::Number | Encoding::Fixed(_)) => {
                 Err(format!("'{text}' is a date{DATES}"))
             }
-            (Cell::Date(_), Encoding::Hex) => refused("a date"),
+            (TableCell::Date(_), Encoding::Hex) => refused("a date"),
         }
     }
 
     /// The cell as it is shown beside a result.
     pub fn shown(&self) -> String {
         match self {
-            Cell::Null => String::new(),
-            Cell::Boolean(bit) => bit.to_string(),
-            Cell::Integer(number) => number.to_string(),
-            Cell::Decimal { number, scale } => decimal_text(number, *scale),
-            Cell::Single(number) => number.to_string(),
-            Cell::Double(number) => number.to_string(),
-            Cell::Date(text) => text.clone(),
-            Cell::Text(text) => text.clone().into_owned(),
-            Cell::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            TableCell::Null => String::new(),
+            TableCell::Boolean(bit) => bit.to_string(),
+            TableCell::Integer(number) => number.to_string(),
+            TableCell::Decimal { number, scale } => decimal_text(number, *scale),
+            TableCell::Single(number) => number.to_string(),
+            TableCell::Double(number) => number.to_string(),
+            TableCell::Date(text) => text.clone(),
+            TableCell::Text(text) => text.clone().into_owned(),
+            TableCell::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }
 }
@@ -182,8 +185,8 @@ fn whole_float(number: f64, text: &str, most: f64) -> Result<String, String> {
 }
 
 /// The value of a whole number, if the column can hold it. A pattern of bits may fill a signed type.
-fn integer(number: Integer, column: &Column) -> Result<Lane, String> {
-    let Integer { is_negative, magnitude } = number;
+fn integer(number: WholeNumber, column: &Column) -> Result<Lane, String> {
+    let WholeNumber { is_negative, magnitude } = number;
     let (width, is_signed) = (usize::from(column.element.width()), column.element.is_signed());
     let sign_bits = usize::from(is_signed && column.encoding != Encoding::Hex);
     let bits = width - sign_bits;
@@ -199,7 +202,7 @@ fn integer(number: Integer, column: &Column) -> Result<Lane, String> {
 }
 
 /// The text of `number / 10^scale`.
-fn decimal_text(number: &Integer, scale: i32) -> String {
+fn decimal_text(number: &WholeNumber, scale: i32) -> String {
     let digits = number.magnitude.to_string();
     let sign = if number.is_negative { "-" } else { "" };
     let places = scale.unsigned_abs() as usize;
@@ -356,7 +359,11 @@ fn hint(field: &str) -> &'static str {
 }
 
 /// The fault of a number that the column's type cannot hold, where a program states its values.
-pub(crate) fn outside(cell: &Cell<'_>, column: &Column, stated: Option<&String>) -> Option<String> {
+pub(crate) fn outside(
+    cell: &TableCell<'_>,
+    column: &Column,
+    stated: Option<&String>,
+) -> Option<String> {
     let stated = stated?;
     let wide = Column { element: ElementType::signed(STATED_WIDTH_MAX), ..column.clone() };
     let is_number = cell.value(&wide, &TextKey::within_a_file()).is_ok();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, RefusalKind};
 
 /// The bytes of a table.
 #[derive(Clone)]
@@ -114,7 +114,8 @@ impl Content {
                     Ok(file)
                 });
                 let file = open.map_err(|error| {
-                    let failure = Error::refused(Kind::Unreadable, self.name(), error.to_string());
+                    let failure =
+                        Error::refused(RefusalKind::Unreadable, self.name(), error.to_string());
                     match error.kind() {
                         std::io::ErrorKind::NotFound => {
                             failure.remedy("check the name: inputs are given as --in NAME=FILE")
@@ -148,7 +149,7 @@ pub fn refuse_pipe(argument: &str) -> Result<(), Error> {
         _ => return Ok(()),
     };
     let what = format!("is {kind}, and an input is read twice: give a file");
-    Err(Error::refused(Kind::NotAFile, argument, what)
+    Err(Error::refused(RefusalKind::NotAFile, argument, what)
         .remedy("write it to a file and name that; one input may be `-`, which is stdin"))
 }
 

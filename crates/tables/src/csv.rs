@@ -9,11 +9,11 @@ pub(crate) mod write;
 
 use csv::StringRecord;
 
-use crate::cell::Cell;
+use crate::cell::TableCell;
 use crate::content::{Content, ContentHash, ContentReader};
-use crate::error::{Error, Faults, Place};
-use crate::source::{Header, ReadFault, RowReader, Survey, TableSource};
-use followed::Follower;
+use crate::error::{Error, RowLocation, TableFaults};
+use crate::source::{ReadFault, RowReader, Survey, TableHeader, TableSource};
+use followed::CsvScanner;
 use header::{check_header, clean};
 
 pub(crate) use followed::ROW_BYTES_MAX;
@@ -33,9 +33,9 @@ impl TableSource for CsvFile {
     }
 
     fn survey(&self) -> Result<Survey, Error> {
-        let mut faults = Faults::new(self.name());
+        let mut faults = TableFaults::new(self.name());
         let (mut rows, mut last) = (0, None);
-        let mut reader = Follower::reader(self.0.reader()?);
+        let mut reader = CsvScanner::reader(self.0.reader()?);
         let names = match reader.headers() {
             Ok(header) => check_header(header, &mut faults),
             Err(error) => {
@@ -72,13 +72,13 @@ impl TableSource for CsvFile {
         let followed = reader.get_ref();
         if is_whole && followed.ends_in_quotes() {
             // Other faults of that row follow from this one.
-            let line = Place::Line(last.unwrap_or(1));
+            let line = RowLocation::Line(last.unwrap_or(1));
             faults.forget(line);
             faults.add(Some(line), "a quote is not closed");
         }
         if let Some(line) = followed.empty_line() {
             let what = "is empty and rows follow: write what is missing, or remove it";
-            faults.add(Some(Place::Line(line)), what);
+            faults.add(Some(RowLocation::Line(line)), what);
         }
         faults.check()?;
         let hash = reader.into_inner().into_input().finish()?;
@@ -86,11 +86,11 @@ impl TableSource for CsvFile {
     }
 
     fn open(&self) -> Result<Box<dyn RowReader + '_>, Error> {
-        let mut reader = Follower::reader(self.0.reader()?);
+        let mut reader = CsvScanner::reader(self.0.reader()?);
         let names = match reader.headers() {
             Ok(header) => header.iter().map(clean).collect(),
             Err(error) => {
-                let mut faults = Faults::new(self.name());
+                let mut faults = TableFaults::new(self.name());
                 report(&error, &[], Some(1), &mut faults);
                 faults.check()?;
                 Vec::new()
@@ -106,21 +106,21 @@ impl TableSource for CsvFile {
 
 /// Reads the rows of a CSV file.
 struct CsvRows<'a> {
-    reader: csv::Reader<Follower<ContentReader<'a>>>,
+    reader: csv::Reader<CsvScanner<ContentReader<'a>>>,
     names: Vec<String>,
     record: StringRecord,
 }
 
 impl RowReader for CsvRows<'_> {
-    fn header(&self) -> Header<'_> {
-        Header::Named(&self.names, Some(1))
+    fn header(&self) -> TableHeader<'_> {
+        TableHeader::Named(&self.names, Some(1))
     }
 
     fn advance(&mut self) -> Result<bool, ReadFault> {
         self.reader.read_record(&mut self.record).map_err(|error| {
             let (what, remedy) = explain(&error, &self.names);
             ReadFault {
-                place: line_of(&error).map(Place::Line),
+                place: line_of(&error).map(RowLocation::Line),
                 what,
                 remedy: remedy.map(str::to_owned),
                 can_go_on: !matches!(error.kind(), csv::ErrorKind::Io(_)),
@@ -128,12 +128,12 @@ impl RowReader for CsvRows<'_> {
         })
     }
 
-    fn place(&self) -> Place {
-        Place::Line(self.record.position().map_or(0, csv::Position::line))
+    fn place(&self) -> RowLocation {
+        RowLocation::Line(self.record.position().map_or(0, csv::Position::line))
     }
 
-    fn cell(&self, column: usize) -> Cell<'_> {
-        Cell::Text(self.record.get(column).unwrap_or("").into())
+    fn cell(&self, column: usize) -> TableCell<'_> {
+        TableCell::Text(self.record.get(column).unwrap_or("").into())
     }
 
     fn finish(self: Box<Self>) -> Result<Option<ContentHash>, String> {
@@ -156,10 +156,10 @@ const FIRST_LINE: &str = "let the first line name all columns; nothing may stand
 const UTF_8: &str = "save it as UTF-8, for example with `iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW`";
 
 /// Reports a row with more or fewer fields than the header.
-fn check_width(record: &StringRecord, width: usize, line: Option<u64>, faults: &mut Faults) {
+fn check_width(record: &StringRecord, width: usize, line: Option<u64>, faults: &mut TableFaults) {
     let count = record.len();
     let found = format!("{count} field{}", if count == 1 { "" } else { "s" });
-    faults.add(line.map(Place::Line), format!("has {found}, the header has {width}"));
+    faults.add(line.map(RowLocation::Line), format!("has {found}, the header has {width}"));
     match count > width {
         true if record.get(width) == Some("") => faults.advise(COMMA_AT_END),
         true if width == 1 => faults.advise(FIRST_LINE),
@@ -173,10 +173,10 @@ fn line_of(error: &csv::Error) -> Option<u64> {
 }
 
 /// Reports what the reader found; `names` are those of the columns.
-fn report(error: &csv::Error, names: &[String], line: Option<u64>, faults: &mut Faults) {
+fn report(error: &csv::Error, names: &[String], line: Option<u64>, faults: &mut TableFaults) {
     let (what, remedy) = explain(error, names);
     remedy.into_iter().for_each(|remedy| faults.advise(remedy));
-    faults.add(line_of(error).or(line).map(Place::Line), what);
+    faults.add(line_of(error).or(line).map(RowLocation::Line), what);
 }
 
 /// Description of the reader's error, and its remedy.

@@ -10,14 +10,14 @@ pub(crate) const FAULTS_MAX: usize = 20;
 #[non_exhaustive]
 pub enum Error {
     /// The table is refused.
-    Refused(Refusal),
+    Refused(TableRefusal),
     /// Reading or writing failed.
     Io(std::io::Error),
 }
 
 /// The reason for refusing a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RefusalKind {
     /// There is no such file, or it cannot be opened.
     Unreadable,
     /// A pipe, socket or device: it can be read once only.
@@ -44,29 +44,29 @@ pub enum Kind {
 
 /// A row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RowLocation {
     /// A line of a text file, from 1 on.
     Line(u64),
     /// A row, from 1 on.
     Row(u64),
 }
 
-impl Place {
+impl RowLocation {
     /// The number of the line or row.
     pub fn number(self) -> u64 {
         match self {
-            Place::Line(number) | Place::Row(number) => number,
+            RowLocation::Line(number) | RowLocation::Row(number) => number,
         }
     }
 }
 
 /// One fault of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct TableFault {
     /// The name of the table.
     pub table: String,
     /// The row, if the fault is one of a row.
-    pub place: Option<Place>,
+    pub place: Option<RowLocation>,
     /// The table's name of the column, if the fault is one of a cell.
     pub column: Option<String>,
     /// Description of the fault; it never contains the value of another cell.
@@ -75,11 +75,11 @@ pub struct Fault {
 
 /// A fault in a table, and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct TableRefusal {
     /// The reason.
-    pub kind: Kind,
+    pub kind: RefusalKind,
     /// The first faults, at most 20.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<TableFault>,
     /// Number of further faults.
     pub more: u64,
     /// The remedy.
@@ -88,17 +88,17 @@ pub struct Refusal {
 
 impl Error {
     /// A refusal of a whole table.
-    pub fn refused(kind: Kind, table: impl Into<String>, what: impl Into<String>) -> Error {
+    pub fn refused(kind: RefusalKind, table: impl Into<String>, what: impl Into<String>) -> Error {
         let (table, what) = (table.into(), what.into());
-        let faults = vec![Fault { table, place: None, column: None, what }];
-        Error::Refused(Refusal { kind, faults, more: 0, remedy: None })
+        let faults = vec![TableFault { table, place: None, column: None, what }];
+        Error::Refused(TableRefusal { kind, faults, more: 0, remedy: None })
     }
 
     /// A refusal because of one row.
-    pub(crate) fn refused_row(kind: Kind, table: String, line: u32, what: String) -> Error {
-        let place = Some(Place::Line(line.into()));
-        let faults = vec![Fault { table, place, column: None, what }];
-        Error::Refused(Refusal { kind, faults, more: 0, remedy: None })
+    pub(crate) fn refused_row(kind: RefusalKind, table: String, line: u32, what: String) -> Error {
+        let place = Some(RowLocation::Line(line.into()));
+        let faults = vec![TableFault { table, place, column: None, what }];
+        Error::Refused(TableRefusal { kind, faults, more: 0, remedy: None })
     }
 
     /// Adds what to do.
@@ -128,7 +128,7 @@ impl fmt::Display for Error {
 }
 
 /// A line for each fault.
-impl fmt::Display for Refusal {
+impl fmt::Display for TableRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, fault) in self.faults.iter().enumerate() {
             let end = if index > 0 { "\n" } else { "" };
@@ -141,52 +141,61 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for TableFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.table)?;
         match (&self.place, &self.column) {
             (None, None) => {}
             (None, Some(column)) => write!(f, ": column '{column}'")?,
-            (Some(Place::Line(line)), None) => write!(f, ":{line}")?,
-            (Some(Place::Line(line)), Some(column)) => write!(f, ":{line}: column '{column}'")?,
-            (Some(Place::Row(row)), None) => write!(f, ": row {row}")?,
-            (Some(Place::Row(row)), Some(column)) => write!(f, ": row {row}, column '{column}'")?,
+            (Some(RowLocation::Line(line)), None) => write!(f, ":{line}")?,
+            (Some(RowLocation::Line(line)), Some(column)) => {
+                write!(f, ":{line}: column '{column}'")?
+            }
+            (Some(RowLocation::Row(row)), None) => write!(f, ": row {row}")?,
+            (Some(RowLocation::Row(row)), Some(column)) => {
+                write!(f, ": row {row}, column '{column}'")?
+            }
         }
         write!(f, ": {}", self.what)
     }
 }
 
 /// Faults of one table as they are found.
-pub(crate) struct Faults {
+pub(crate) struct TableFaults {
     table: String,
-    found: Vec<Fault>,
+    found: Vec<TableFault>,
     more: u64,
     remedy: Option<String>,
 }
 
-impl Faults {
-    pub(crate) fn new(table: String) -> Faults {
-        Faults { table, found: Vec::new(), more: 0, remedy: None }
+impl TableFaults {
+    pub(crate) fn new(table: String) -> TableFaults {
+        TableFaults { table, found: Vec::new(), more: 0, remedy: None }
     }
 
-    pub(crate) fn add(&mut self, place: Option<Place>, what: impl Into<String>) {
+    pub(crate) fn add(&mut self, place: Option<RowLocation>, what: impl Into<String>) {
         self.add_to(place, None, what.into());
     }
 
-    pub(crate) fn add_cell(&mut self, place: Option<Place>, column: &str, what: impl Into<String>) {
+    pub(crate) fn add_cell(
+        &mut self,
+        place: Option<RowLocation>,
+        column: &str,
+        what: impl Into<String>,
+    ) {
         self.add_to(place, Some(column.to_owned()), what.into());
     }
 
-    fn add_to(&mut self, place: Option<Place>, column: Option<String>, what: String) {
+    fn add_to(&mut self, place: Option<RowLocation>, column: Option<String>, what: String) {
         if self.is_full() {
             self.more += 1;
             return;
         }
-        self.found.push(Fault { table: self.table.clone(), place, column, what });
+        self.found.push(TableFault { table: self.table.clone(), place, column, what });
     }
 
     /// Forgets what was found in a row.
-    pub(crate) fn forget(&mut self, place: Place) {
+    pub(crate) fn forget(&mut self, place: RowLocation) {
         self.found.retain(|fault| fault.place != Some(place));
     }
 
@@ -210,8 +219,8 @@ impl Faults {
             return Ok(());
         }
         let general = || "correct the file and run again; no value of it was sent".to_owned();
-        Err(Error::Refused(Refusal {
-            kind: Kind::Cell,
+        Err(Error::Refused(TableRefusal {
+            kind: RefusalKind::Cell,
             faults: std::mem::take(&mut self.found),
             more: self.more,
             remedy: Some(self.remedy.take().unwrap_or_else(general)),

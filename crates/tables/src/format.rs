@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::content::Content;
 use crate::csv::CsvFile;
-use crate::error::{Error, Kind};
+use crate::error::{Error, RefusalKind};
 use crate::npy::{self, NumpyFile};
 use crate::source::TableSource;
 
@@ -29,7 +29,7 @@ pub fn open(content: Content) -> Result<Arc<dyn TableSource>, Error> {
         return Ok(Arc::new(CsvFile::new(content)));
     };
     let what = format!("is {is}, and an input is {INPUTS}");
-    Err(Error::refused(Kind::OtherFormat, content.name(), what).remedy(remedy))
+    Err(Error::refused(RefusalKind::OtherFormat, content.name(), what).remedy(remedy))
 }
 
 /// The formats of inputs.

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 
 use phineus_bytecode::Column;
 
-use crate::error::{Error, Faults, Place};
+use crate::error::{Error, RowLocation, TableFaults};
 use crate::input::Input;
-use crate::source::Header;
+use crate::source::TableHeader;
 
 /// Column names that are shown where one is missing.
 const NAMES_MAX: usize = 20;
 
 /// Refuses a file with more columns of a number than are wanted: a matrix of another size, of which
 /// the first columns would be computed on. Columns of other names are nobody's business.
-fn check_numbered(names: &[String], columns: &[Column], line: Line, faults: &mut Faults) {
+fn check_numbered(names: &[String], columns: &[Column], line: Line, faults: &mut TableFaults) {
     let Some([.., before, last]) = columns.last_chunk::<2>().map(|chunk| chunk.each_ref()) else {
         return;
     };
@@ -48,12 +48,12 @@ pub fn check_only_column(
         return Ok(());
     }
     let reader = input.source.open()?;
-    let Header::Named(names, line) = reader.header() else { return Ok(()) };
-    let mut faults = Faults::new(input.source.name());
+    let TableHeader::Named(names, line) = reader.header() else { return Ok(()) };
+    let mut faults = TableFaults::new(input.source.name());
     if names.contains(&next) {
         let name = &column.name;
         let what = format!("has a column '{next}', and what is computed has only '{name}'");
-        faults.add(line.map(Place::Line), what);
+        faults.add(line.map(RowLocation::Line), what);
     }
     faults.check()
 }
@@ -65,31 +65,31 @@ pub fn check_only_column(
 /// Names the columns that are missing.
 pub fn check_columns(input: &Input, columns: &[Column]) -> Result<(), Error> {
     let reader = input.source.open()?;
-    let Header::Named(names, line) = reader.header() else { return Ok(()) };
-    let mut faults = Faults::new(input.source.name());
-    named_places(names, line.map(Place::Line), input, columns, &mut faults);
+    let TableHeader::Named(names, line) = reader.header() else { return Ok(()) };
+    let mut faults = TableFaults::new(input.source.name());
+    named_places(names, line.map(RowLocation::Line), input, columns, &mut faults);
     faults.check()
 }
 
 /// Where the header stands.
-type Line = Option<Place>;
+type Line = Option<RowLocation>;
 
 /// Where the columns stand in a table; nowhere if one is missing, which is reported.
 pub(crate) fn places_in(
-    header: &Header<'_>,
+    header: &TableHeader<'_>,
     input: &Input,
     columns: &[Column],
-    faults: &mut Faults,
+    faults: &mut TableFaults,
 ) -> Vec<usize> {
     match header {
-        Header::Named(names, line) => {
-            let line = line.map(Place::Line);
+        TableHeader::Named(names, line) => {
+            let line = line.map(RowLocation::Line);
             if input.names.is_empty() {
                 check_numbered(names, columns, line, faults);
             }
             named_places(names, line, input, columns, faults)
         }
-        Header::Numbered(count) => numbered_places(*count, input, columns, faults),
+        TableHeader::Numbered(count) => numbered_places(*count, input, columns, faults),
     }
 }
 
@@ -100,7 +100,7 @@ fn numbered_places(
     found: u64,
     input: &Input,
     columns: &[Column],
-    faults: &mut Faults,
+    faults: &mut TableFaults,
 ) -> Vec<usize> {
     let wanted = columns.len();
     if input.names.is_empty() && found != wanted as u64 {
@@ -138,7 +138,7 @@ fn named_places(
     line: Line,
     input: &Input,
     columns: &[Column],
-    faults: &mut Faults,
+    faults: &mut TableFaults,
 ) -> Vec<usize> {
     let known: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
     let (mut places, mut missing) = (Vec::with_capacity(columns.len()), Vec::new());

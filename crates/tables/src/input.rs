@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use phineus_bytecode::{Column, Table};
 
-use crate::cell::{self, Cell};
+use crate::cell::{self, TableCell};
 use crate::content::ContentHash;
-use crate::error::{Error, Faults};
+use crate::error::{Error, TableFaults};
 use crate::header::places_in;
 use crate::source::{RowReader, TableSource};
-use crate::text::Tally;
+use crate::text::TextCounts;
 use crate::text_key::TextKey;
 
 /// The names of columns in a table, by the names that the program gives them, where they differ.
@@ -90,7 +90,7 @@ impl Input {
         stated: &[Option<String>],
         text_key: &TextKey,
     ) -> Result<ReadInput, Error> {
-        let mut faults = Faults::new(self.source.name());
+        let mut faults = TableFaults::new(self.source.name());
         let mut reader = self.source.open()?;
         let places = places_in(&reader.header(), self, columns, &mut faults);
         for (column, &place) in columns.iter().zip(&places) {
@@ -104,7 +104,7 @@ impl Input {
             faults.add(None, what);
         }
         faults.check()?;
-        let mut rows = Rows {
+        let mut rows = InputRows {
             input: self,
             columns,
             stated,
@@ -112,12 +112,12 @@ impl Input {
             // Made at its size, so that it takes no more than that.
             table: Table::zeros(columns.to_vec(), self.rows),
             lines: Vec::with_capacity(self.rows.min(1 << 32) as usize),
-            tally: Tally::new(columns),
+            tally: TextCounts::new(columns),
         };
         if !places.is_empty() {
             rows.read_all(&mut *reader, &places, &mut faults);
         }
-        let Rows { table, lines, tally, .. } = rows;
+        let InputRows { table, lines, tally, .. } = rows;
         // A table without columns has no places, and no rows to read.
         let is_short = lines.len() as u64 != self.rows && !columns.is_empty();
         if faults.is_empty() && !places.is_empty() {
@@ -138,19 +138,19 @@ impl Input {
 }
 
 /// The rows of an input as they are read.
-struct Rows<'a> {
+struct InputRows<'a> {
     input: &'a Input,
     columns: &'a [Column],
     stated: &'a [Option<String>],
     text_key: &'a TextKey,
     table: Table,
     lines: Vec<u32>,
-    tally: Tally<'a>,
+    tally: TextCounts<'a>,
 }
 
-impl Rows<'_> {
+impl InputRows<'_> {
     /// Reads all rows; `places` are where the columns stand.
-    fn read_all(&mut self, reader: &mut dyn RowReader, places: &[usize], faults: &mut Faults) {
+    fn read_all(&mut self, reader: &mut dyn RowReader, places: &[usize], faults: &mut TableFaults) {
         let mut repeated = self.input.repeated.iter().map(|row| u64::from(*row)).peekable();
         let mut row_in_table = 0;
         loop {
@@ -178,11 +178,11 @@ impl Rows<'_> {
     }
 
     /// Converts the cells of a row.
-    fn read_row(&mut self, reader: &dyn RowReader, places: &[usize], faults: &mut Faults) {
+    fn read_row(&mut self, reader: &dyn RowReader, places: &[usize], faults: &mut TableFaults) {
         let (row, place) = (self.lines.len() as u64, reader.place());
         for (index, (column, &position)) in self.columns.iter().zip(places).enumerate() {
             let cell = reader.cell(position);
-            if let Cell::Text(text) = &cell {
+            if let TableCell::Text(text) = &cell {
                 self.tally.add(index, text, place);
             }
             match cell.value(column, self.text_key) {

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::cell::{Cell, Integer};
+use crate::cell::{TableCell, WholeNumber};
 use crate::content::ContentHash;
-use crate::error::{Error, Kind, Place};
-use crate::source::{Header, ReadFault, RowReader, Survey, TableSource};
+use crate::error::{Error, RefusalKind, RowLocation};
+use crate::source::{ReadFault, RowReader, Survey, TableHeader, TableSource};
 
 /// The values of a column, one for each row.
 ///
@@ -36,13 +36,15 @@ impl Values {
         }
     }
 
-    fn cell(&self, row: usize) -> Cell<'_> {
+    fn cell(&self, row: usize) -> TableCell<'_> {
         match self {
-            Values::Unsigned(values) => Cell::Integer(Integer::from(values[row])),
-            Values::Signed(values) => Cell::Integer(Integer::from(i128::from(values[row]))),
-            Values::Floating(values) => Cell::Double(values[row]),
-            Values::Boolean(values) => Cell::Boolean(values[row]),
-            Values::Text(values) => Cell::Text(Cow::Borrowed(&values[row])),
+            Values::Unsigned(values) => TableCell::Integer(WholeNumber::from(values[row])),
+            Values::Signed(values) => {
+                TableCell::Integer(WholeNumber::from(i128::from(values[row])))
+            }
+            Values::Floating(values) => TableCell::Double(values[row]),
+            Values::Boolean(values) => TableCell::Boolean(values[row]),
+            Values::Text(values) => TableCell::Text(Cow::Borrowed(&values[row])),
         }
     }
 }
@@ -103,7 +105,7 @@ impl TableSource for MemoryTable {
     }
 
     fn survey(&self) -> Result<Survey, Error> {
-        let refused = |what: String| Err(Error::refused(Kind::Malformed, &self.name, what));
+        let refused = |what: String| Err(Error::refused(RefusalKind::Malformed, &self.name, what));
         for (place, (name, values)) in self.names.iter().zip(&self.columns).enumerate() {
             if self.names[..place].contains(name) {
                 return refused(format!("has two columns '{name}'"));
@@ -133,8 +135,8 @@ struct MemoryReader<'a> {
 }
 
 impl RowReader for MemoryReader<'_> {
-    fn header(&self) -> Header<'_> {
-        Header::Named(&self.table.names, None)
+    fn header(&self) -> TableHeader<'_> {
+        TableHeader::Named(&self.table.names, None)
     }
 
     fn advance(&mut self) -> Result<bool, ReadFault> {
@@ -143,11 +145,11 @@ impl RowReader for MemoryReader<'_> {
         Ok(has_more)
     }
 
-    fn place(&self) -> Place {
-        Place::Row(self.next as u64)
+    fn place(&self) -> RowLocation {
+        RowLocation::Row(self.next as u64)
     }
 
-    fn cell(&self, column: usize) -> Cell<'_> {
+    fn cell(&self, column: usize) -> TableCell<'_> {
         self.table.columns[column].cell(self.next - 1)
     }
 

@@ -21,13 +21,13 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 use zeroize::Zeroizing;
 
 pub(crate) use header::MAGIC;
-use header::{Header, Numbers};
+use header::{NpyHeader, Numbers};
 
-use crate::cell::{Cell, Integer};
+use crate::cell::{TableCell, WholeNumber};
 use crate::content::{Content, ContentHash, ContentReader};
 use crate::csv::ROW_BYTES_MAX;
-use crate::error::{Error, Faults, Kind, Place};
-use crate::sink::{Head, TableSink};
+use crate::error::{Error, RefusalKind, RowLocation, TableFaults};
+use crate::sink::{ResultHeader, TableSink};
 use crate::source::{self, ReadFault, RowReader, Survey, TableSource};
 
 /// Bytes that are read or written at once: a long row, or many short ones.
@@ -42,17 +42,17 @@ impl NumpyFile {
     }
 
     /// The header, and the bytes behind it.
-    fn header(&self) -> Result<(Header, ContentReader<'_>), Error> {
+    fn header(&self) -> Result<(NpyHeader, ContentReader<'_>), Error> {
         let mut input = self.0.reader()?;
         let refused = |what: String| {
-            Error::refused(Kind::Malformed, self.0.name(), what)
+            Error::refused(RefusalKind::Malformed, self.0.name(), what)
                 .remedy("write it with numpy.save, as an array of integers in C order")
         };
         let mut magic = [0; MAGIC.len()];
         if input.read_exact(&mut magic).is_err() || magic != MAGIC {
             return Err(refused("is no .npy file any more".to_owned()));
         }
-        let header = Header::read(&mut input).map_err(refused)?;
+        let header = NpyHeader::read(&mut input).map_err(refused)?;
         Ok((header, input))
     }
 }
@@ -67,7 +67,7 @@ impl TableSource for NumpyFile {
         let (header, input) = self.header()?;
         let bytes = header.rows * header.columns * header.numbers.bytes as u64;
         if self.0.length_bytes().is_some_and(|length| length < bytes) {
-            let mut faults = Faults::new(self.name());
+            let mut faults = TableFaults::new(self.name());
             faults.add(None, ends_before(header.rows));
             faults.check()?;
         }
@@ -91,7 +91,7 @@ fn ends_before(rows: u64) -> String {
 
 /// Reads the rows of such a file.
 struct NumpyRows<'a> {
-    header: Header,
+    header: NpyHeader,
     input: ContentReader<'a>,
     /// Whole rows.
     buffer: Zeroizing<Vec<u8>>,
@@ -108,8 +108,8 @@ impl NumpyRows<'_> {
 }
 
 impl RowReader for NumpyRows<'_> {
-    fn header(&self) -> source::Header<'_> {
-        source::Header::Numbered(self.header.columns)
+    fn header(&self) -> source::TableHeader<'_> {
+        source::TableHeader::Numbered(self.header.columns)
     }
 
     fn select(&mut self, columns: &[usize]) -> Result<(), String> {
@@ -142,14 +142,14 @@ impl RowReader for NumpyRows<'_> {
         Ok(true)
     }
 
-    fn place(&self) -> Place {
-        Place::Row(self.next)
+    fn place(&self) -> RowLocation {
+        RowLocation::Row(self.next)
     }
 
-    fn cell(&self, column: usize) -> Cell<'_> {
+    fn cell(&self, column: usize) -> TableCell<'_> {
         let size = self.header.numbers.bytes;
         let bytes = &self.buffer[self.position + column * size..][..size];
-        Cell::Integer(number(bytes, self.header.numbers))
+        TableCell::Integer(number(bytes, self.header.numbers))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Option<ContentHash>, String> {
@@ -162,14 +162,14 @@ impl RowReader for NumpyRows<'_> {
 }
 
 /// A number as it lies in a file.
-fn number(bytes: &[u8], numbers: Numbers) -> Integer {
+fn number(bytes: &[u8], numbers: Numbers) -> WholeNumber {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
     let pattern = u64::from_le_bytes(wide);
     let unused = 64 - 8 * bytes.len() as u32;
     match numbers.signed {
-        true => Integer::from(i128::from(((pattern << unused) as i64) >> unused)),
-        false => Integer::from(pattern),
+        true => WholeNumber::from(i128::from(((pattern << unused) as i64) >> unused)),
+        false => WholeNumber::from(pattern),
     }
 }
 
@@ -201,7 +201,7 @@ fn is_signed(column: &Column) -> bool {
 /// that makes none, nothing.
 pub(crate) fn file_bytes(columns: &[Column], rows: u64) -> u64 {
     let Ok(numbers) = numbers_of(columns) else { return 0 };
-    let header = Header { numbers, rows, columns: columns.len() as u64 };
+    let header = NpyHeader { numbers, rows, columns: columns.len() as u64 };
     let cells = rows.saturating_mul(columns.len() as u64);
     cells.saturating_mul(numbers.bytes as u64).saturating_add(header.bytes().len() as u64)
 }
@@ -222,13 +222,13 @@ impl<W: Write> NumpySink<W> {
 }
 
 impl<W: Write> TableSink for NumpySink<W> {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         assert!(head.own.is_empty(), "an array of integers has no text");
         let refused = |what: String| {
-            Error::refused(Kind::NotWritable, "the result", what).remedy("write it as .csv")
+            Error::refused(RefusalKind::NotWritable, "the result", what).remedy("write it as .csv")
         };
         let numbers = numbers_of(head.columns).map_err(refused)?;
-        let header = Header { numbers, rows: head.rows, columns: head.columns.len() as u64 };
+        let header = NpyHeader { numbers, rows: head.rows, columns: head.columns.len() as u64 };
         (self.columns, self.value_bytes) = (head.columns.to_vec(), numbers.bytes);
         Ok(self.output.write_all(&header.bytes())?)
     }

@@ -19,10 +19,10 @@ use parquet::file::reader::{ChunkReader, Length};
 use phineus_bytecode::Lane;
 
 use crate::arrow::write::BatchBuilder;
-use crate::arrow::{BatchRows, BatchSource, WRITE_AGAIN, check_names, guarded};
+use crate::arrow::{BatchRows, RecordBatchTable, WRITE_AGAIN, check_names, guarded};
 use crate::content::{Content, ContentHash};
-use crate::error::{Error, Kind};
-use crate::sink::{Head, TableSink};
+use crate::error::{Error, RefusalKind};
+use crate::sink::{ResultHeader, TableSink};
 use crate::source::{RowReader, Survey, TableSource};
 
 /// How such a file begins and ends.
@@ -43,27 +43,27 @@ pub(crate) struct ParquetFile(Content);
 
 /// The content, read at any place.
 #[derive(Clone)]
-enum Chunks {
+enum ParquetRows {
     File(std::sync::Arc<File>),
     Bytes(Bytes),
 }
 
-impl Length for Chunks {
+impl Length for ParquetRows {
     fn len(&self) -> u64 {
         match self {
-            Chunks::File(file) => file.metadata().map_or(0, |data| data.len()),
-            Chunks::Bytes(bytes) => bytes.len() as u64,
+            ParquetRows::File(file) => file.metadata().map_or(0, |data| data.len()),
+            ParquetRows::Bytes(bytes) => bytes.len() as u64,
         }
     }
 }
 
-impl ChunkReader for Chunks {
+impl ChunkReader for ParquetRows {
     type T = Box<dyn std::io::Read + Send>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
         Ok(match self {
-            Chunks::File(file) => Box::new(file.get_read(start)?),
-            Chunks::Bytes(bytes) => Box::new(bytes.get_read(start)?),
+            ParquetRows::File(file) => Box::new(file.get_read(start)?),
+            ParquetRows::Bytes(bytes) => Box::new(bytes.get_read(start)?),
         })
     }
 
@@ -73,8 +73,8 @@ impl ChunkReader for Chunks {
             return Err(ParquetError::EOF("it ends too early".to_owned()));
         }
         match self {
-            Chunks::File(file) => file.get_bytes(start, length),
-            Chunks::Bytes(bytes) => bytes.get_bytes(start, length),
+            ParquetRows::File(file) => file.get_bytes(start, length),
+            ParquetRows::Bytes(bytes) => bytes.get_bytes(start, length),
         }
     }
 }
@@ -86,19 +86,19 @@ impl ParquetFile {
 
     fn refused(&self, what: impl std::fmt::Display) -> Error {
         let what = format!("is no Parquet table that is understood: {what}");
-        Error::refused(Kind::Malformed, self.0.name(), what).remedy(WRITE_AGAIN)
+        Error::refused(RefusalKind::Malformed, self.0.name(), what).remedy(WRITE_AGAIN)
     }
 
-    fn chunks(&self) -> Result<Chunks, Error> {
+    fn chunks(&self) -> Result<ParquetRows, Error> {
         // Opens and checks the file as for the other formats.
         drop(self.0.reader()?);
         Ok(match &self.0 {
-            Content::Path(path) => Chunks::File(std::sync::Arc::new(File::open(path)?)),
-            Content::Bytes(bytes) => Chunks::Bytes(Bytes::from(bytes.clone())),
+            Content::Path(path) => ParquetRows::File(std::sync::Arc::new(File::open(path)?)),
+            Content::Bytes(bytes) => ParquetRows::Bytes(Bytes::from(bytes.clone())),
         })
     }
 
-    fn open_file(&self) -> Result<(Chunks, ArrowReaderMetadata), Error> {
+    fn open_file(&self) -> Result<(ParquetRows, ArrowReaderMetadata), Error> {
         let chunks = self.chunks()?;
         let load = || ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new());
         let metadata = guarded(load)
@@ -107,7 +107,7 @@ impl ParquetFile {
         Ok((chunks, metadata))
     }
 
-    fn open_batches(&self) -> Result<BatchSource<'_>, Error> {
+    fn open_batches(&self) -> Result<RecordBatchTable<'_>, Error> {
         let (chunks, metadata) = self.open_file()?;
         let schema = metadata.schema().clone();
         let open = move |columns: &[usize]| {
@@ -120,7 +120,7 @@ impl ParquetFile {
             let reader = guarded(|| builder.build())?.map_err(|error| error.to_string())?;
             Ok(Box::new(reader) as Box<_>)
         };
-        Ok(BatchSource { schema, open: Box::new(open) })
+        Ok(RecordBatchTable { schema, open: Box::new(open) })
     }
 }
 
@@ -183,7 +183,7 @@ fn failed(error: ParquetError) -> Error {
 }
 
 impl<W: Write + Send> TableSink for ParquetSink<W> {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         let builder = BatchBuilder::new(head)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use phineus_bytecode::{InputPort, RowOrder, Table};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, RefusalKind};
 use crate::input::Input;
 use crate::quantity;
 use crate::text_key::TextKey;
@@ -37,7 +37,7 @@ pub fn leave_out(input: Input, port: &InputPort) -> Result<Input, Error> {
             line(first),
             names(others)
         );
-        Error::refused_row(Kind::RowsDiffer, input.source.name(), line(second), what)
+        Error::refused_row(RefusalKind::RowsDiffer, input.source.name(), line(second), what)
             .remedy("leave one of the two rows and run again; nothing was sent")
     })?;
     let rows = input.rows - repeated.len() as u64;

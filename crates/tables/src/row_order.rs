@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use phineus_bytecode::{RowOrder, Table};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, RefusalKind};
 use crate::input::Input;
 
 /// The rows of `table` in `order`, and which row of `table` each of them is, if they were moved; `lines` are where they stand in the file, for messages.
@@ -32,8 +32,9 @@ pub fn arrange(
             .unwrap_or(Ordering::Equal)
     };
     let file = input.source.name();
-    let count = u32::try_from(table.row_count())
-        .map_err(|_| Error::refused(Kind::TooLong, file.clone(), "has more than 2^32 rows"))?;
+    let count = u32::try_from(table.row_count()).map_err(|_| {
+        Error::refused(RefusalKind::TooLong, file.clone(), "has more than 2^32 rows")
+    })?;
     let mut rows: Vec<u32> = (0..count).collect();
     // Equal keys keep the given order either way.
     rows.sort_by(|&a, &b| if descending { compare(b, a) } else { compare(a, b) });
@@ -44,7 +45,7 @@ pub fn arrange(
         let (first, second) = (line(pair[0]), line(pair[1]));
         let what =
             format!("the same {} as in line {first}; every row needs another", names.join(" and "));
-        return Err(Error::refused_row(Kind::KeyRepeated, file, second, what).remedy(
+        return Err(Error::refused_row(RefusalKind::KeyRepeated, file, second, what).remedy(
             "remove the repetitions, or count equal rows once with --repeat-keys count-once; no \
                  value of the file was sent",
         ));
@@ -61,7 +62,7 @@ pub fn arrange(
             "more than {most} rows have the same {names}, the first of them in line {first}"
         );
         let last = line(run[most as usize]);
-        return Err(Error::refused_row(Kind::TooManyOfAKey, file, last, what)
+        return Err(Error::refused_row(RefusalKind::TooManyOfAKey, file, last, what)
             .remedy("raise the bound that both parties state, or remove rows; no value of the file was sent"));
     }
     let mut arranged = Table::zeros(table.columns().to_vec(), table.row_count());

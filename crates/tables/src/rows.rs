@@ -1,9 +1,9 @@
 //! [`OwnRows`]: the rows of an input as text, read once more to be shown beside results.
 
-use crate::cell::Cell;
-use crate::error::{Error, Kind};
+use crate::cell::TableCell;
+use crate::error::{Error, RefusalKind};
 use crate::input::Input;
-use crate::source::{Header, RowReader};
+use crate::source::{RowReader, TableHeader};
 
 /// The rows that an owner brought, as they stand in the table; rows that were left out are passed.
 pub struct OwnRows<'a> {
@@ -22,8 +22,8 @@ impl<'a> OwnRows<'a> {
     pub fn open(input: &'a Input) -> Result<OwnRows<'a>, Error> {
         let mut reader = input.source.open()?;
         let names = match reader.header() {
-            Header::Named(names, _) => Some(names.to_vec()),
-            Header::Numbered(_) => None,
+            TableHeader::Named(names, _) => Some(names.to_vec()),
+            TableHeader::Numbered(_) => None,
         };
         let all: Vec<usize> = (0..names.as_ref().map_or(0, Vec::len)).collect();
         reader.select(&all).map_err(|what| changed(input, &what))?;
@@ -57,7 +57,7 @@ impl<'a> OwnRows<'a> {
             let shown = |column| match self.reader.unsupported(column) {
                 Some(_) => String::new(),
                 None => match self.reader.cell(column) {
-                    Cell::Text(text) => text.into_owned(),
+                    TableCell::Text(text) => text.into_owned(),
                     cell => cell.shown(),
                 },
             };
@@ -82,6 +82,6 @@ impl<'a> OwnRows<'a> {
 
 fn changed(input: &Input, what: &str) -> Error {
     let what = format!("changed while it was computed on: {what}");
-    Error::refused(Kind::Changed, input.source.name(), what)
+    Error::refused(RefusalKind::Changed, input.source.name(), what)
         .remedy("run again with the file as it was: results are shown beside its rows")
 }

@@ -19,7 +19,7 @@ pub trait TableSink {
     ///
     /// # Errors
     /// If the form cannot hold these columns, or writing fails.
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error>;
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error>;
 
     /// Receives a row: the owner's fields as text, then a value for each column of the result, or
     /// `None` if the row has no result.
@@ -36,7 +36,7 @@ pub trait TableSink {
 }
 
 /// The columns of a result.
-pub struct Head<'a> {
+pub struct ResultHeader<'a> {
     /// Names of the owner's columns, if the result stands beside the owner's rows.
     pub own: &'a [String],
     /// The columns of the result.
@@ -45,7 +45,7 @@ pub struct Head<'a> {
     pub rows: u64,
 }
 
-impl Head<'_> {
+impl ResultHeader<'_> {
     /// All names, in order. A column of the result whose name the owner has already used begins with
     /// `result.`.
     pub fn names(&self) -> Vec<String> {
@@ -159,7 +159,7 @@ pub fn sink<'a>(format: Format, output: &'a mut (dyn Write + Send)) -> Box<dyn T
 /// If the sink cannot hold its columns, or writing fails.
 pub fn write_table(table: &Table, sink: &mut dyn TableSink) -> Result<(), Error> {
     let columns = table.columns();
-    sink.begin(&Head { own: &[], columns, rows: table.row_count() })?;
+    sink.begin(&ResultHeader { own: &[], columns, rows: table.row_count() })?;
     let mut values = vec![None; columns.len()];
     for row in 0..table.row_count() {
         for (place, value) in values.iter_mut().enumerate() {

@@ -1,15 +1,15 @@
 //! [`TableSource`]: a table of an owner, in any format.
 
-use crate::cell::Cell;
+use crate::cell::TableCell;
 use crate::content::ContentHash;
-use crate::error::{Error, Place};
+use crate::error::{Error, RowLocation};
 
 /// A table that an owner brings.
 ///
 /// It is read at least twice: once to count its rows, on which the program depends, and once for
 /// its values, when the program has stated the columns and types that it needs. Types come from the
-/// program, never from the data: a source gives each cell as it is, and [`Cell::value`] converts it
-/// exactly or refuses it. A source holds a bounded part of its table in memory.
+/// program, never from the data: a source gives each cell as it is, and [`TableCell::value`]
+/// converts it exactly or refuses it. A source holds a bounded part of its table in memory.
 ///
 /// Implement this for a format or a database of your own; `Input::count` takes it.
 pub trait TableSource: Send + Sync {
@@ -45,7 +45,7 @@ pub struct Survey {
 }
 
 /// The columns of a table.
-pub enum Header<'a> {
+pub enum TableHeader<'a> {
     /// Names of the columns, and the line of a text file in which they stand.
     Named(&'a [String], Option<u64>),
     /// The columns have no names; they are numbered from 0 to this number, exclusive.
@@ -55,7 +55,7 @@ pub enum Header<'a> {
 /// Reads a table row by row.
 pub trait RowReader {
     /// The columns.
-    fn header(&self) -> Header<'_>;
+    fn header(&self) -> TableHeader<'_>;
 
     /// States, before the first row, the columns whose cells will be read.
     ///
@@ -80,10 +80,10 @@ pub trait RowReader {
     fn advance(&mut self) -> Result<bool, ReadFault>;
 
     /// Place of the current row.
-    fn place(&self) -> Place;
+    fn place(&self) -> RowLocation;
 
     /// A cell of the current row, in a selected column.
-    fn cell(&self, column: usize) -> Cell<'_>;
+    fn cell(&self, column: usize) -> TableCell<'_>;
 
     /// Ends reading; returns the hash of the content, if it has one.
     ///
@@ -95,7 +95,7 @@ pub trait RowReader {
 /// Error of a row that cannot be read.
 pub struct ReadFault {
     /// The row.
-    pub place: Option<Place>,
+    pub place: Option<RowLocation>,
     /// Description of the fault.
     pub what: String,
     /// The remedy.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use phineus_bytecode::{Column, Encoding};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use crate::error::Place;
+use crate::error::RowLocation;
 use crate::quantity;
 
 /// Words that many programs write for a value that is missing.
@@ -25,28 +25,28 @@ pub(crate) fn normalized(field: &str) -> Cow<'_, str> {
 }
 
 /// Counts of unusual text cells of a file, column by column.
-pub(crate) struct Tally<'a> {
+pub(crate) struct TextCounts<'a> {
     columns: &'a [Column],
-    found: Vec<Found>,
+    found: Vec<CellCounts>,
 }
 
 #[derive(Clone, Default)]
-struct Found {
+struct CellCounts {
     trimmed: u64,
     composed: u64,
     empty: u64,
     /// Values such as `NULL`: how many, and the first of them with its line.
     missing: u64,
-    first_missing: Option<(&'static str, Place)>,
+    first_missing: Option<(&'static str, RowLocation)>,
 }
 
-impl<'a> Tally<'a> {
-    pub(crate) fn new(columns: &'a [Column]) -> Tally<'a> {
-        Tally { columns, found: vec![Found::default(); columns.len()] }
+impl<'a> TextCounts<'a> {
+    pub(crate) fn new(columns: &'a [Column]) -> TextCounts<'a> {
+        TextCounts { columns, found: vec![CellCounts::default(); columns.len()] }
     }
 
     /// Counts a cell of column number `column`.
-    pub(crate) fn add(&mut self, column: usize, field: &str, place: Place) {
+    pub(crate) fn add(&mut self, column: usize, field: &str, place: RowLocation) {
         if self.columns[column].encoding != Encoding::Text {
             return;
         }
@@ -95,8 +95,8 @@ impl<'a> Tally<'a> {
             );
             if let Some((word, place)) = found.first_missing {
                 let place = match place {
-                    Place::Line(line) => format!("line {line}"),
-                    Place::Row(row) => format!("row {row}"),
+                    RowLocation::Line(line) => format!("line {line}"),
+                    RowLocation::Row(row) => format!("row {row}"),
                 };
                 let first = format!("such as '{word}' in {place}");
                 let end = "compared like any other text: leave out rows without a value";

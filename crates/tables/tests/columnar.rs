@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_tables::{
-    Content, Error, Format, Head, Input, OwnRows, TextKey, open, parse_text, sink, write_table,
+    Content, Error, Format, Input, OwnRows, ResultHeader, TextKey, open, parse_text, sink,
+    write_table,
 };
 
 const ROWS: usize = 5;
@@ -242,7 +243,7 @@ fn rows_without_a_result_are_null_and_the_owners_columns_are_text() {
         {
             let mut sink = sink(format, &mut bytes);
             let own = ["n".to_owned(), "who".to_owned()];
-            sink.begin(&Head { own: &own, columns: &columns, rows: 2 }).expect("memory");
+            sink.begin(&ResultHeader { own: &own, columns: &columns, rows: 2 }).expect("memory");
             sink.row(&["1".to_owned(), "ann".to_owned()], &[Some(Lane::from(500))])
                 .expect("memory");
             sink.row(&["2".to_owned(), "bob".to_owned()], &[None]).expect("memory");

@@ -1,17 +1,17 @@
 //! Products on a device against the processor, for tests on a real device and on the emulated one.
 
-use phineus_accel::{Element, Error, Gpu};
+use phineus_accel::{DeviceElement, Error, Gpu};
 use phineus_crypto::field::{F32, F61, MatrixProduct, ProductTerm};
 use phineus_crypto::{Block, Prg};
 
 /// What lies in slices, for messages.
-pub fn differs<E: Element>(x: &[E], y: &[E]) -> Option<usize> {
+pub fn differs<E: DeviceElement>(x: &[E], y: &[E]) -> Option<usize> {
     assert_eq!(x.len(), y.len());
     x.iter().zip(y).position(|(x, y)| x != y)
 }
 
 /// Elements at which carries and reductions begin and end, or random ones.
-pub trait Samples: Element {
+pub trait Samples: DeviceElement {
     /// Reduced.
     fn of(word: u64) -> Self;
     /// The largest.

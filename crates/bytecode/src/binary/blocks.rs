@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::binary::{
-    CHECKSUM_BYTES, FOOTER_BYTES, FORMAT_VERSION, FileSummary, HEADER_BYTES, Hash, Kind,
+    CHECKSUM_BYTES, FOOTER_BYTES, FORMAT_VERSION, FileKind, FileSummary, HEADER_BYTES, Hash,
     ProgramReader, checksum,
 };
 use crate::description::Description;
@@ -44,7 +44,7 @@ pub struct BlockDirectory {
     /// Where each begins, and its length.
     pub places: Vec<(u64, u64)>,
     /// Whether the blocks are planned.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Of the whole.
     pub hash: Hash,
 }
@@ -119,7 +119,7 @@ impl BlockDirectory {
         if end != directory_at || places.len() != flow.blocks.len() {
             return Err(damaged);
         }
-        let kind = if description.plan.is_some() { Kind::Planned } else { Kind::Program };
+        let kind = if description.plan.is_some() { FileKind::Planned } else { FileKind::Program };
         let mut hash = BlocksHash::new(kind, places.len());
         for &place in &places {
             let section = Section::new(&mut input, place);
@@ -154,7 +154,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 struct BlocksHash(Sha256);
 
 impl BlocksHash {
-    fn new(kind: Kind, count: usize) -> BlocksHash {
+    fn new(kind: FileKind, count: usize) -> BlocksHash {
         let hash = Sha256::new()
             .chain_update(b"phineus blocks 2")
             .chain_update(FORMAT_VERSION.to_le_bytes())
@@ -185,7 +185,7 @@ pub fn finish_blocks<W: Write>(
     flow: &Flow,
 ) -> Result<(W, FileSummary), Error> {
     assert_eq!(blocks.len(), flow.blocks.len(), "each block has an end");
-    let kind = if description.plan.is_some() { Kind::Planned } else { Kind::Program };
+    let kind = if description.plan.is_some() { FileKind::Planned } else { FileKind::Program };
     let description = Description { is_block: false, ..description.clone() };
     let directory = Directory { description, flow: flow.clone() };
     let text = serde_json::to_vec(&directory).map_err(|e| Error::Description(e.to_string()))?;

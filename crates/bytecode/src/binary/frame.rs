@@ -3,7 +3,7 @@
 //! Most instructions repeat one of few *templates* (operation, type, lanes, immediates); a frame
 //! defines each where it first appears and names it by number after that. Places are differences.
 
-use crate::binary::Kind;
+use crate::binary::FileKind;
 use crate::instruction::{ElementType, Instruction, Phase, Sharing};
 use crate::limits::{FRAME_INSTRUCTIONS, IMMEDIATES_MAX, WIDTH_MAX};
 use crate::ops::{Op, OpInfo};
@@ -85,7 +85,7 @@ impl TemplateKey {
 
 /// Encodes instructions into frames.
 pub(super) struct Encoder {
-    kind: Kind,
+    kind: FileKind,
     pub(super) bytes: Vec<u8>,
     pub(super) count: usize,
     pub(super) input_count: u32,
@@ -97,7 +97,7 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    pub(super) fn new(kind: Kind) -> Encoder {
+    pub(super) fn new(kind: FileKind) -> Encoder {
         Encoder {
             kind,
             bytes: Vec::with_capacity(FRAME_BYTES),
@@ -144,7 +144,7 @@ impl Encoder {
         let operands = instruction.operands();
         let results = instruction.results();
         match self.kind {
-            Kind::Program => {
+            FileKind::Program => {
                 for &operand in operands {
                     assert!(operand < self.next_value, "a value is defined before it is used");
                     varint::write(bytes, self.next_value - operand);
@@ -154,7 +154,7 @@ impl Encoder {
                     self.next_value += 1;
                 }
             }
-            Kind::Planned => {
+            FileKind::Planned => {
                 write_differences(bytes, operands, &mut self.previous.operands);
                 write_differences(bytes, results, &mut self.previous.results);
             }
@@ -251,7 +251,7 @@ pub(super) struct InstructionTemplate {
 
 /// Decodes a frame of `count` instructions into `instructions`.
 pub(super) fn decode(
-    kind: Kind,
+    kind: FileKind,
     mut bytes: &[u8],
     count: usize,
     first_value: u64,
@@ -277,7 +277,7 @@ pub(super) fn decode(
         let operands = &mut instruction.operands[..template.operands];
         let results = &mut instruction.results[..template.results];
         match kind {
-            Kind::Program => {
+            FileKind::Program => {
                 for operand in operands {
                     let distance = varint::read(&mut bytes).ok_or("a place is cut off")?;
                     if distance == 0 || distance > next_value {
@@ -290,7 +290,7 @@ pub(super) fn decode(
                     next_value = next_value.checked_add(1).ok_or("too many values")?;
                 }
             }
-            Kind::Planned => {
+            FileKind::Planned => {
                 read_differences(&mut bytes, operands, &mut previous.operands)?;
                 read_differences(&mut bytes, results, &mut previous.results)?;
             }
@@ -337,10 +337,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::random::{Random, RandomOptions, random_program};
+    use crate::random::{RandomOptions, SeededRng, random_program};
 
     fn decode_all(
-        kind: Kind,
+        kind: FileKind,
         bytes: &[u8],
         count: usize,
     ) -> Result<Vec<Instruction>, &'static str> {
@@ -354,14 +354,14 @@ mod tests {
         /// Mutates bytes inside a frame, below the checksum that would otherwise catch them.
         #[test]
         fn mutated_frames_are_refused_or_decoded(seed: u64, planned: bool) {
-            let kind = if planned { Kind::Planned } else { Kind::Program };
+            let kind = if planned { FileKind::Planned } else { FileKind::Program };
             let options = RandomOptions { instruction_count: 60, ..RandomOptions::default() };
             let mut encoder = Encoder::new(kind);
             let (program, _) = random_program(seed % 16, &options);
             program.iter().for_each(|instruction| encoder.push(instruction));
             let mut bytes = encoder.bytes.clone();
             prop_assert_eq!(decode_all(kind, &bytes, program.len()), Ok(program.clone()));
-            let mut random = Random::new(seed);
+            let mut random = SeededRng::new(seed);
             for _ in 0..=random.below(4) {
                 let at = random.below(bytes.len() as u64) as usize;
                 bytes[at] = random.next_u64() as u8 >> random.below(8);
@@ -373,7 +373,7 @@ mod tests {
 
         #[test]
         fn garbage_is_refused_or_decoded(bytes: Vec<u8>, planned: bool, count in 0..99usize) {
-            let kind = if planned { Kind::Planned } else { Kind::Program };
+            let kind = if planned { FileKind::Planned } else { FileKind::Program };
             let _ = decode_all(kind, &bytes, count);
         }
     }

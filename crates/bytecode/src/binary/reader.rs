@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom};
 use sha2::{Digest, Sha256};
 
 use crate::binary::{
-    FOOTER_BYTES, FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC, checksum, frame,
+    FOOTER_BYTES, FORMAT_VERSION, FileKind, HEADER_BYTES, Hash, MAGIC, checksum, frame,
 };
 use crate::description::Description;
 use crate::error::Error;
@@ -33,7 +33,7 @@ struct FrameIndexEntry {
 /// Reads a program file.
 pub struct ProgramReader<R> {
     input: R,
-    kind: Kind,
+    kind: FileKind,
     description: Description,
     description_bytes: Vec<u8>,
     frames_hash: [u8; 32],
@@ -138,7 +138,7 @@ impl<R: Read + Seek> ProgramReader<R> {
     }
 
     /// Whether the file is planned.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FileKind {
         self.kind
     }
 
@@ -282,7 +282,7 @@ impl<R: Read + Seek> Iterator for InputScan<R> {
     }
 }
 
-fn read_header(input: &mut (impl Read + Seek)) -> Result<Kind, Error> {
+fn read_header(input: &mut (impl Read + Seek)) -> Result<FileKind, Error> {
     let mut header = [0u8; HEADER_BYTES];
     input.seek(SeekFrom::Start(0))?;
     input.read_exact(&mut header)?;
@@ -294,8 +294,8 @@ fn read_header(input: &mut (impl Read + Seek)) -> Result<Kind, Error> {
         return Err(Error::Version { found, expected: FORMAT_VERSION });
     }
     match header[10] {
-        0 => Ok(Kind::Program),
-        1 => Ok(Kind::Planned),
+        0 => Ok(FileKind::Program),
+        1 => Ok(FileKind::Planned),
         _ => Err(Error::NotAProgram("its kind is unknown")),
     }
 }
@@ -352,7 +352,7 @@ mod tests {
         for count in [1, 100, 9000] {
             let options = RandomOptions { instruction_count: count, ..RandomOptions::default() };
             let (program, description) = random_program(1, &options);
-            let bytes = to_bytes(Kind::Program, &program, &description).expect("in memory");
+            let bytes = to_bytes(FileKind::Program, &program, &description).expect("in memory");
             let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("it was written");
             reader.verify_hash().expect("it was written");
             let index = reader.index.capacity() * size_of::<FrameIndexEntry>();

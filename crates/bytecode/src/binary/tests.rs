@@ -9,7 +9,7 @@ use crate::random::{RandomOptions, random_program};
 fn file() -> Vec<u8> {
     let options = RandomOptions { instruction_count: 9000, ..RandomOptions::default() };
     let (program, description) = random_program(1, &options);
-    to_bytes(Kind::Program, &program, &description).expect("in memory")
+    to_bytes(FileKind::Program, &program, &description).expect("in memory")
 }
 
 fn read(bytes: &[u8]) -> Result<(), Error> {
@@ -101,6 +101,6 @@ fn kind_and_description_enter_the_hash() {
         ProgramReader::open(Cursor::new(bytes)).expect("just written").hash()
     };
     let other = Description { name: "other".to_owned(), ..description.clone() };
-    assert_ne!(hash(Kind::Program, &description), hash(Kind::Program, &other));
-    assert_ne!(hash(Kind::Program, &description), hash(Kind::Planned, &description));
+    assert_ne!(hash(FileKind::Program, &description), hash(FileKind::Program, &other));
+    assert_ne!(hash(FileKind::Program, &description), hash(FileKind::Planned, &description));
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use sha2::{Digest, Sha256};
 
 use crate::binary::frame::Encoder;
-use crate::binary::{FORMAT_VERSION, HEADER_BYTES, Hash, Kind, MAGIC, checksum};
+use crate::binary::{FORMAT_VERSION, FileKind, HEADER_BYTES, Hash, MAGIC, checksum};
 use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::Instruction;
@@ -18,7 +18,7 @@ const COMPRESSION_LEVEL: i32 = 1;
 /// Writes a program file as a stream.
 pub struct ProgramWriter<W: Write> {
     output: W,
-    kind: Kind,
+    kind: FileKind,
     encoder: Encoder,
     /// Made for the first frame: it takes hundreds of KiB, and of a block that is only tried
     /// nothing is ever written.
@@ -44,7 +44,7 @@ pub struct FileSummary {
 /// A file with one frame of these bytes, if they are one: fuzzing would not find its checksums.
 #[cfg(feature = "fuzzing")]
 pub fn file_of_frame(
-    kind: Kind,
+    kind: FileKind,
     bytes: &[u8],
     count: usize,
     description: &Description,
@@ -61,7 +61,7 @@ pub fn file_of_frame(
 
 impl<W: Write> ProgramWriter<W> {
     /// Begins a file.
-    pub fn new(mut output: W, kind: Kind) -> Result<ProgramWriter<W>, Error> {
+    pub fn new(mut output: W, kind: FileKind) -> Result<ProgramWriter<W>, Error> {
         let mut header = [0u8; HEADER_BYTES];
         header[..8].copy_from_slice(&MAGIC);
         header[8..10].copy_from_slice(&FORMAT_VERSION.to_le_bytes());

@@ -250,7 +250,7 @@ pub(super) fn missing(
 mod tests {
     use super::*;
     use crate::flow::{BlockEnd, Successor};
-    use crate::random::Random;
+    use crate::random::SeededRng;
 
     /// Computes the same from the set of values that all paths to each block have stored.
     fn by_sets(flow: &Flow, loads: &[Vec<u32>], stores: &[Vec<u32>]) -> Option<(usize, u32)> {
@@ -284,17 +284,17 @@ mod tests {
             std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64)
         });
         println!("PHINEUS_TEST_SEED={seed}");
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let (mut right, mut wrong) = (0, 0);
         for case in 0..20_000 {
             let count = 1 + random.below(9);
-            let block = |random: &mut Random| 1 + random.below(count - 1) as u32;
-            let next = |random: &mut Random| match random.below(if count == 1 { 1 } else { 7 }) {
+            let block = |random: &mut SeededRng| 1 + random.below(count - 1) as u32;
+            let next = |random: &mut SeededRng| match random.below(if count == 1 { 1 } else { 7 }) {
                 0 => Successor::End,
                 1 | 2 => Successor::Jump { block: block(random) },
                 _ => Successor::Branch { register: 0, nonzero: block(random), zero: block(random) },
             };
-            let end = |random: &mut Random| BlockEnd { steps: Vec::new(), next: next(random) };
+            let end = |random: &mut SeededRng| BlockEnd { steps: Vec::new(), next: next(random) };
             let blocks = (0..count).map(|_| end(&mut random)).collect();
             let flow = Flow { registers: 1, blocks };
             // Few loads, so that some programs are right.

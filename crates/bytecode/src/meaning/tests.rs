@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::*;
 use crate::instruction::ElementType;
 use crate::ops::{OPS, Op};
-use crate::random::{Random, RandomOptions, random_program};
+use crate::random::{RandomOptions, SeededRng, random_program};
 
 /// The operations that the plain model below does not have.
 const CIPHERS: [Op; 4] =
@@ -212,7 +212,7 @@ fn operations_are_right_on_random_values() {
         let ops = Some(vec![info.op]);
         let options =
             RandomOptions { ops, instruction_count: 40, width_max, ..RandomOptions::default() };
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let (program, _) = random_program(seed, &options);
         let mut drawn = program.iter().filter(|i| i.op == info.op).peekable();
         assert!(drawn.peek().is_some(), "{} was not drawn, seed {seed}", info.name);
@@ -225,7 +225,7 @@ fn operations_are_right_on_random_values() {
     }
 }
 
-fn random_operands(i: &Instruction, random: &mut Random) -> Vec<Lanes> {
+fn random_operands(i: &Instruction, random: &mut SeededRng) -> Vec<Lanes> {
     let shapes = (0..i.operands().len()).map(|k| i.operand_shape(k));
     shapes.map(|shape| (0..shape.lanes).map(|_| random.lane(shape.width)).collect()).collect()
 }
@@ -234,7 +234,7 @@ fn random_operands(i: &Instruction, random: &mut Random) -> Vec<Lanes> {
 #[test]
 fn results_have_the_shape_of_their_role() {
     let options = RandomOptions { instruction_count: 2000, ..RandomOptions::default() };
-    let mut random = Random::new(5);
+    let mut random = SeededRng::new(5);
     for i in &random_program(5, &options).0 {
         let Some(compute) = i.op.info().meaning else {
             continue;
@@ -286,7 +286,7 @@ fn aes_gives_the_published_vectors() {
 
 #[test]
 fn aes_in_two_steps_is_aes() {
-    let mut random = Random::new(9);
+    let mut random = SeededRng::new(9);
     let instruction = Instruction::new(Op::Aes128, ElementType::unsigned(128), 7);
     for _ in 0..100 {
         let key = random.lane(128);

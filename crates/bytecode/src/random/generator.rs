@@ -7,7 +7,7 @@ use crate::description::{Column, Description, Encoding, InputPort, OutputPort, R
 use crate::instruction::{ElementType, Instruction, Shape};
 use crate::limits::{FIXED_WIDTH_MAX, VALUE_WIRES_MAX};
 use crate::ops::{Op, Role};
-use crate::random::{Random, RandomOptions};
+use crate::random::{RandomOptions, SeededRng};
 
 /// Which of the candidates an operand prefers.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ enum Preference {
 
 /// Appends instruction after instruction to a program.
 pub(super) struct ProgramGenerator<'a> {
-    pub(super) random: Random,
+    pub(super) random: SeededRng,
     options: &'a RandomOptions,
     preference: Preference,
     pub(super) instructions: Vec<Instruction>,
@@ -34,7 +34,7 @@ pub(super) struct ProgramGenerator<'a> {
 
 impl<'a> ProgramGenerator<'a> {
     pub(super) fn new(seed: u64, options: &'a RandomOptions) -> ProgramGenerator<'a> {
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let preferences = [Preference::Newest, Preference::Oldest, Preference::Any];
         ProgramGenerator {
             preference: *random.pick(&preferences),

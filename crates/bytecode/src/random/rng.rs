@@ -1,15 +1,15 @@
-//! [`Random`]: a small seeded generator.
+//! [`SeededRng`]: a small seeded generator.
 
 use crate::meaning::{Lane, mask_of};
 
 /// A small generator (splitmix64): fast, seeded, and not for secrets.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct SeededRng(u64);
 
-impl Random {
+impl SeededRng {
     /// The generator of this seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> SeededRng {
+        SeededRng(seed)
     }
 
     /// The next 64 bits.

@@ -3,7 +3,7 @@
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 
-use super::Random;
+use super::SeededRng;
 
 /// Seeds for the cases of a random test.
 ///
@@ -36,7 +36,7 @@ impl Seeds {
     /// The seed of the next case.
     pub fn draw(&mut self) -> u64 {
         let seed = self.next;
-        self.next = Random::new(seed).next_u64();
+        self.next = SeededRng::new(seed).next_u64();
         self.current = Some(seed);
         seed
     }

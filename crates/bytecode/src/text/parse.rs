@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read, Write};
 
-use crate::binary::{FORMAT_VERSION, FileSummary, Kind, ProgramWriter};
+use crate::binary::{FORMAT_VERSION, FileKind, FileSummary, ProgramWriter};
 use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::{ElementType, Instruction, Phase};
@@ -86,7 +86,7 @@ fn parse<W: Write>(
 fn read_first_line(
     lines: &mut Lines<impl BufRead>,
     faults: &mut Vec<TextFault>,
-) -> Result<Option<Kind>, Error> {
+) -> Result<Option<FileKind>, Error> {
     while lines.next()? {
         let Some(text) = lines.text(faults) else {
             return Ok(None);
@@ -108,7 +108,7 @@ fn read_first_line(
     Ok(None)
 }
 
-fn first_line(line: &mut LineCursor) -> Parsed<Kind> {
+fn first_line(line: &mut LineCursor) -> Parsed<FileKind> {
     let at = line.place();
     let wrong = |what| LineError { at, what };
     let usage = || wrong(format!("a text begins with the line: phineus {FORMAT_VERSION} program"));
@@ -121,7 +121,7 @@ fn first_line(line: &mut LineCursor) -> Parsed<Kind> {
         return Err(wrong(format!("the text has format version {version}, this reads {ours}")));
     }
     let word = line.word("program or planned")?;
-    let mut kinds = [Kind::Program, Kind::Planned].into_iter();
+    let mut kinds = [FileKind::Program, FileKind::Planned].into_iter();
     let kind = kinds.find(|&kind| kind_name(kind) == word).ok_or_else(usage)?;
     line.end()?;
     Ok(kind)
@@ -155,7 +155,10 @@ fn read_header(
 }
 
 /// One instruction and where its operation stands; `None` on a line without one.
-fn parse_instruction(kind: Kind, line: &mut LineCursor) -> Parsed<Option<(Instruction, usize)>> {
+fn parse_instruction(
+    kind: FileKind,
+    line: &mut LineCursor,
+) -> Parsed<Option<(Instruction, usize)>> {
     if line.is_empty() {
         return Ok(None);
     }
@@ -245,7 +248,7 @@ fn instruction_type(op: Op, line: &mut LineCursor) -> Parsed<(ElementType, u32)>
 
 /// Takes places while they follow; at most `N` of them.
 fn places<const N: usize>(
-    kind: Kind,
+    kind: FileKind,
     line: &mut LineCursor,
     name: &str,
 ) -> Parsed<([u64; N], usize)> {
@@ -271,7 +274,7 @@ fn places<const N: usize>(
 
 /// Takes `name=value` for each immediate, in any order.
 fn read_immediates(
-    kind: Kind,
+    kind: FileKind,
     info: &OpInfo,
     instruction: &mut Instruction,
     line: &mut LineCursor,
@@ -315,7 +318,7 @@ fn read_immediates(
 }
 
 /// How an instruction of this operation is written.
-fn usage(kind: Kind, info: &OpInfo) -> String {
+fn usage(kind: FileKind, info: &OpInfo) -> String {
     let mark = place_mark(kind);
     let mut usage = String::new();
     (0..info.results.len()).for_each(|k| usage += &format!("{mark}r{k} "));

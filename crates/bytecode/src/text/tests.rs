@@ -18,7 +18,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> String {
     String::from_utf8(text).expect("the text is UTF-8")
 }
 
-fn assert_round_trip(kind: Kind, program: &[Instruction], description: &Description) {
+fn assert_round_trip(kind: FileKind, program: &[Instruction], description: &Description) {
     let bytes = to_bytes(kind, program, description).expect("in memory");
     let mut reader = ProgramReader::open(Cursor::new(&bytes)).expect("just written");
     assert_eq!(reader.description(), description);
@@ -57,10 +57,10 @@ fn every_op_round_trips() {
         let options = RandomOptions { ops, instruction_count: 20, ..RandomOptions::default() };
         let (program, description) = random_program(1, &options);
         assert!(program.iter().any(|i| i.op == info.op), "{} is missing", info.name);
-        assert_round_trip(Kind::Program, &program, &description);
+        assert_round_trip(FileKind::Program, &program, &description);
         let (mut planned, description) = plan_unbounded(&program, &description);
         with_directives(&mut planned);
-        assert_round_trip(Kind::Planned, &planned, &description);
+        assert_round_trip(FileKind::Planned, &planned, &description);
     }
 }
 
@@ -74,10 +74,10 @@ proptest! {
     ) {
         let options = RandomOptions { instruction_count, live_max, ..RandomOptions::default() };
         let (program, description) = random_program(seed, &options);
-        assert_round_trip(Kind::Program, &program, &description);
+        assert_round_trip(FileKind::Program, &program, &description);
         let (mut planned, description) = plan_unbounded(&program, &description);
         with_directives(&mut planned);
-        assert_round_trip(Kind::Planned, &planned, &description);
+        assert_round_trip(FileKind::Planned, &planned, &description);
     }
 }
 
@@ -254,7 +254,7 @@ fn faults_name_file_line_and_column() {
 #[test]
 fn directives_may_have_a_type_only_to_show_a_wrong_one() {
     let mut directive = Instruction::directive(Op::IssueSwapIn, 3, 17);
-    assert_eq!(line_of(Kind::Planned, &directive), "issue_swap_in frame=3 slot=17");
+    assert_eq!(line_of(FileKind::Planned, &directive), "issue_swap_in frame=3 slot=17");
     directive.lanes = 2;
-    assert_eq!(line_of(Kind::Planned, &directive), "issue_swap_in u1x2 frame=3 slot=17");
+    assert_eq!(line_of(FileKind::Planned, &directive), "issue_swap_in u1x2 frame=3 slot=17");
 }

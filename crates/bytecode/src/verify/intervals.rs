@@ -42,11 +42,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::random::Random;
+    use crate::random::SeededRng;
 
     #[test]
     fn intervals_are_a_set_of_rows() {
-        let mut random = Random::new(1);
+        let mut random = SeededRng::new(1);
         for _ in 0..2000 {
             let (mut intervals, mut rows) = (Intervals::default(), BTreeSet::new());
             for _ in 0..random.below(8) {

@@ -10,7 +10,11 @@ use crate::ops::OPS;
 use crate::random::{RandomOptions, Seeds, plan_unbounded, random_program};
 use crate::text::tests::{assert_faults, plan_lines};
 
-fn violations(kind: Kind, program: &[Instruction], description: &Description) -> Vec<Violation> {
+fn violations(
+    kind: FileKind,
+    program: &[Instruction],
+    description: &Description,
+) -> Vec<Violation> {
     let bytes = to_bytes(kind, program, description).expect("in memory");
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let found = verify(&mut reader).expect("just written");
@@ -24,9 +28,9 @@ fn random_programs_and_plans_are_valid() {
     let mut seeds = Seeds::fresh();
     for _ in 0..50 {
         let (program, description) = random_program(seeds.draw(), &RandomOptions::default());
-        assert_eq!(violations(Kind::Program, &program, &description), []);
+        assert_eq!(violations(FileKind::Program, &program, &description), []);
         let (planned, description) = plan_unbounded(&program, &description);
-        assert_eq!(violations(Kind::Planned, &planned, &description), []);
+        assert_eq!(violations(FileKind::Planned, &planned, &description), []);
     }
 }
 
@@ -63,7 +67,7 @@ fn every_op_is_held_to_its_roles() {
                 tested.push(instruction);
                 let mut description = description.clone();
                 description.outputs.clear();
-                let found = violations(Kind::Program, &tested, &description);
+                let found = violations(FileKind::Program, &tested, &description);
                 if wrong == count {
                     assert_eq!(found, []);
                 } else {
@@ -274,7 +278,7 @@ fn every_misuse_is_reported() {
         not(9, 6, 7),
         not(9, 2, 8),
     ];
-    let found = violations(Kind::Program, &program, &description);
+    let found = violations(FileKind::Program, &program, &description);
     let numbers: Vec<u64> = found.iter().flat_map(|v| v.place.as_ref()).map(|p| p.0).collect();
     assert_eq!(numbers, [2, 3, 4, 6]);
 }
@@ -287,7 +291,7 @@ fn violations_name_the_instruction() {
     add.operands = [0, 1, 0];
     add.results[0] = 2;
     let program = [constant(wide, 0), constant(Shape::new(9, 2), 1), add];
-    let found = violations(Kind::Program, &program, &description);
+    let found = violations(FileKind::Program, &program, &description);
     let [violation] = &found[..] else { panic!("{found:?}") };
     assert_eq!(
         violation.to_string(),
@@ -295,5 +299,5 @@ fn violations_name_the_instruction() {
          but %0 has 8 bits x 2 lanes"
     );
     let many: Vec<_> = (0..2000).map(|_| Instruction::directive(Op::IssueSwapIn, 0, 0)).collect();
-    assert_eq!(violations(Kind::Program, &many, &description).len(), FAULTS_MAX);
+    assert_eq!(violations(FileKind::Program, &many, &description).len(), FAULTS_MAX);
 }

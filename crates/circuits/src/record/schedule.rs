@@ -1,10 +1,10 @@
-//! From recorded gates to a [`Template`]: levels, then slots.
+//! From recorded gates to a [`CircuitTemplate`]: levels, then slots.
 //!
 //! ANDs go to their earliest level, so that the depth is the circuit's. Local gates go to the
 //! latest level in which something needs them. Slots are those of a linear scan: a slot is free as
 //! soon as the last reader has read, also for the result of that very reader.
 
-use super::{And, Gate, Level, Local, Template, Wire};
+use super::{And, CircuitTemplate, Gate, Level, LocalGate, Wire};
 
 /// Origin of a wire: a gate, or the complement of its result.
 enum WireOrigin {
@@ -30,7 +30,7 @@ pub(super) fn schedule(
     depths: &[u32],
     input_count: u32,
     outputs: &[Wire],
-) -> Template {
+) -> CircuitTemplate {
     let depth = outputs.iter().map(|wire| depths[wire.gate()]).max().unwrap_or(0);
     let mut scheduler = LevelScheduler {
         gates,
@@ -54,7 +54,7 @@ pub(super) fn schedule(
     }
     let levels = by_level.into_iter().map(|wires| scheduler.emit(&wires)).collect();
     let outputs = outputs.iter().map(|wire| scheduler.slots[wire.0 as usize]).collect();
-    Template { input_count, slot_count: scheduler.slot_count, levels, outputs }
+    CircuitTemplate { input_count, slot_count: scheduler.slot_count, levels, outputs }
 }
 
 impl LevelScheduler<'_> {
@@ -120,18 +120,18 @@ impl LevelScheduler<'_> {
                 WireOrigin::Gate(Gate::Input) => unreachable!("inputs are not placed"),
                 WireOrigin::Gate(Gate::Zero) => {
                     let value = wire == Wire::ONE;
-                    Local::Constant { out: self.take(wire), value }
+                    LocalGate::Constant { out: self.take(wire), value }
                 }
                 WireOrigin::Gate(Gate::Xor(a, b)) => {
                     let operands = [self.slot(a), self.slot(b)];
                     self.read(a);
                     self.read(b);
-                    Local::Xor { out: self.take(wire), a: operands[0], b: operands[1] }
+                    LocalGate::Xor { out: self.take(wire), a: operands[0], b: operands[1] }
                 }
                 WireOrigin::Complement(a) => {
                     let operand = self.slot(a);
                     self.read(a);
-                    Local::Not { out: self.take(wire), a: operand }
+                    LocalGate::Not { out: self.take(wire), a: operand }
                 }
             };
             level.local.push(local);

@@ -24,8 +24,8 @@ use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::{arguments_of, trace};
 use phineus_session::scratch::scratch_within;
-use phineus_session::settings::{Variant, protocols};
-use phineus_session::sizing::{self, Terms};
+use phineus_session::settings::{ProtocolVariant, protocols};
+use phineus_session::sizing::{self, PlanParameters};
 use phineus_tables::quantity;
 use serde_json::{Value, json};
 
@@ -258,8 +258,9 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     let start = Instant::now();
     let traced = trace(program, &arguments, &scratch)?;
     let tracing = start.elapsed().as_secs_f64();
-    let choice = (protocols::GARBLED, Variant::default());
-    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
+    let choice = (protocols::GARBLED, ProtocolVariant::default());
+    let terms =
+        PlanParameters { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     Ok((sizing::planned(&traced, choice, terms, &scratch)?, tracing))
 }
 

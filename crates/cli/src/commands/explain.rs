@@ -19,16 +19,16 @@ use phineus_session::dealt::check_dealt;
 use phineus_session::failure::Failure;
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
-    Starting, Times, correlated, predict, preprocessing_bytes, sent_bytes,
+    PredictedTimes, SetupTimes, correlated, predict, preprocessing_bytes, sent_bytes,
 };
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
 use phineus_session::report::outputs;
 use phineus_session::scratch::scratch_of;
 use phineus_session::settings::{
-    Choice, GpuChoice, Preprocessed, Protocol, ProtocolChoice, Variant,
+    Choice, GpuChoice, PreprocessingMode, Protocol, ProtocolChoice, ProtocolVariant,
 };
-use phineus_session::sizing::{self, Terms, traced_for};
+use phineus_session::sizing::{self, PlanParameters, traced_for};
 use phineus_session::traced::{TracedFile, without_openings};
 use phineus_session::{distance, slices};
 use phineus_tables::quantity;
@@ -64,7 +64,7 @@ pub(crate) fn run(
     let limit = explain.resources.limit().bytes();
     let is_dealt = explain.fake_preprocessing;
     let net = explain.net;
-    let terms = Terms { limit_bytes: limit, net, is_dealt, is_compared: false };
+    let terms = PlanParameters { limit_bytes: limit, net, is_dealt, is_compared: false };
     if !explain.protocols.is_empty() {
         return comparison::run(&traced, explain, terms, &scratch, console);
     }
@@ -85,20 +85,20 @@ pub(crate) fn run(
         }
     };
     let time = predict(&planned, explain.net).whole;
-    let compared = Terms { is_compared: true, ..terms };
+    let compared = PlanParameters { is_compared: true, ..terms };
     let plan = |variant| {
         (sizing::planned(&traced, (explain.protocol, variant), compared, &scratch), variant)
     };
     let others = alternatives(candidate.variant, &planned).into_iter().map(plan);
     let others = others.filter_map(|(planned, variant)| Some((variant, planned.ok()?)));
-    let all: Vec<(Variant, PlannedFile)> =
+    let all: Vec<(ProtocolVariant, PlannedFile)> =
         std::iter::once((candidate.variant, planned)).chain(others).collect();
     let planned = &all[0].1;
     let accelerator = explained_accelerator(planned, explain.resources.gpu, limit);
     if console.is_json {
         let mut document = to_json(planned, limit, &time);
         match explain.fake_preprocessing {
-            true => document["preprocessing"] = Preprocessed::Fake.name().into(),
+            true => document["preprocessing"] = PreprocessingMode::Fake.name().into(),
             false => document["statistical_distance"] = distance::distance_json(planned, false),
         }
         document["learns"] = json!(learns);
@@ -133,7 +133,7 @@ pub(crate) fn run(
 /// Gives the document of a program that does not fit: the figures of a plan without a memory limit.
 /// Returns the failure that the document ends with.
 fn tell_what_does_not_fit(
-    (traced, choice): (&TracedFile, (Protocol, Variant)),
+    (traced, choice): (&TracedFile, (Protocol, ProtocolVariant)),
     explain: &Explain,
     failure: Failure,
     console: &Console,
@@ -143,7 +143,7 @@ fn tell_what_does_not_fit(
     // Of another failure than that of memory there are no figures.
     let is_dealt = explain.fake_preprocessing;
     let limit_bytes = UNBOUNDED_BYTES;
-    let terms = Terms { limit_bytes, net: None, is_dealt, is_compared: true };
+    let terms = PlanParameters { limit_bytes, net: None, is_dealt, is_compared: true };
     let Ok(planned) = sizing::planned(traced, choice, terms, &scratch) else {
         return failure;
     };
@@ -271,7 +271,7 @@ fn print_links(planned: &PlannedFile, console: &Console) -> Result<(), Failure> 
 fn print_costs(
     planned: &PlannedFile,
     limit: u64,
-    time: &Times,
+    time: &PredictedTimes,
     explain: &Explain,
     console: &Console,
 ) -> Result<(), Failure> {
@@ -366,7 +366,7 @@ fn print_blocks(planned: &PlannedFile, is_dealt: bool, console: &Console) -> Res
     Ok(())
 }
 
-fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value {
+fn to_json(planned: &PlannedFile, limit: u64, time: &PredictedTimes) -> serde_json::Value {
     let budget: serde_json::Map<String, serde_json::Value> = sizing::budget_lines(&planned.budget)
         .into_iter()
         .map(|(name, bytes)| (name.replace(' ', "_"), bytes.into()))
@@ -384,7 +384,7 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &Times) -> serde_json::Value
         "peak_memory_bytes": planned.budget.total(),
         "memory_bytes": budget,
         "plan": planned.plan(),
-        "starting": Starting::of(planned.plan()),
+        "starting": SetupTimes::of(planned.plan()),
         "seconds": {
             "compute": time.compute,
             "network": time.network,

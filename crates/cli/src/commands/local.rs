@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 use phineus_bytecode::{Description, Encoding, Table};
 use phineus_channels::{Identity, TrustStore};
 use phineus_crypto::Prg;
-use phineus_session::binding::{self, Assigned};
-use phineus_session::casting::Cast;
+use phineus_session::binding::{self, BoundTables};
+use phineus_session::connecting::check_parties;
 use phineus_session::correlated;
 use phineus_session::failure::{Exit, Failure, codes};
-use phineus_session::meeting::check_parties;
 use phineus_session::party::{StoredReport, check_ot, check_preprocessed, open_key};
 use phineus_session::ports::Files;
 use phineus_session::private_directory::PrivateDirectory;
@@ -27,8 +26,11 @@ use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::resolve;
 use phineus_session::resolve::shape;
+use phineus_session::roles::Roles;
 use phineus_session::scratch::scratch_of;
-use phineus_session::settings::{Cluster, Making, Preprocessed, ProtocolChoice, Run};
+use phineus_session::settings::{
+    Cluster, PreprocessSettings, PreprocessingMode, ProtocolChoice, Run,
+};
 use phineus_session::sizing::stated_rows;
 use phineus_session::text_key;
 use phineus_tables::{Content, Input, TextKey, open};
@@ -90,7 +92,7 @@ pub(crate) fn run(registry: &Registry, run: &Run, display: &Display) -> Result<L
 pub(crate) fn preprocess(
     registry: &Registry,
     run: &Run,
-    making: &Making,
+    making: &PreprocessSettings,
     display: &Display,
 ) -> Result<Vec<StoredReport>, Failure> {
     std::fs::create_dir_all(&making.out).map_err(|error| Failure::file(&making.out, &error))?;
@@ -112,7 +114,7 @@ fn run_children(
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
     // What reads a program has no place beside those who run it.
     drop(resolved);
-    let cast = Cast::new(&description, &run.outsourcing, None)?;
+    let cast = Roles::new(&description, &run.outsourcing, None)?;
     if let ProtocolChoice::This(protocol) = run.together.protocol {
         check_parties(protocol, cast.computing, cast.members.len())?;
     }
@@ -127,7 +129,7 @@ fn run_children(
     let columns = run.reading.names(&description, (&[], None))?;
     // A child would find it too, but after the others have begun to wait for it.
     let readable = files.iter().filter(|(_, from)| !from.is_stdin());
-    let readable: Assigned<'_> = readable.map(|(port, from)| (port.clone(), *from)).collect();
+    let readable: BoundTables<'_> = readable.map(|(port, from)| (port.clone(), *from)).collect();
     let counted = binding::count_all(&description, &readable, &run.reading, (&[], None))?;
     if run.making.is_none() {
         binding::check_headers(&description, &counted)?;
@@ -144,7 +146,7 @@ fn run_children(
             .iter()
             .try_for_each(|name| correlated::check_free(&stored_file(&making.out, name)))?;
     }
-    if let Preprocessed::Stored(directory) = &run.preprocessing {
+    if let PreprocessingMode::Stored(directory) = &run.preprocessing {
         let key = |name: &String| key_file(run, directory, name);
         computing
             .clone()
@@ -170,7 +172,7 @@ fn run_children(
         }
         match cast.is_client(index as u16) {
             false => preprocessing_options(&mut command, run, name),
-            true if run.preprocessing == Preprocessed::Fake => {
+            true if run.preprocessing == PreprocessingMode::Fake => {
                 command.arg("--fake-preprocessing");
             }
             true => {}
@@ -212,7 +214,7 @@ fn start(
 }
 
 /// The run with the rows of the files that clients would bring, who have no part in it.
-fn with_clients_rows(run: &Run, cast: &Cast, description: &Description, files: &Files) -> Run {
+fn with_clients_rows(run: &Run, cast: &Roles, description: &Description, files: &Files) -> Run {
     let mut run = run.clone();
     let making = run.making.as_mut().expect("correlated randomness is made");
     for port in description.inputs.iter().filter(|port| cast.is_client(port.party)) {

@@ -3,13 +3,12 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use phineus_bytecode::{Description, Kind, verify, write_text};
+use phineus_bytecode::{Description, FileKind, verify, write_text};
 use phineus_correlated::demand::BatchScale;
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{Scratch, check, check_order};
 use phineus_protocols::mixed;
 use phineus_session::candidates::candidates;
-use phineus_session::casting::described;
 use phineus_session::failure::{Failure, codes};
 use phineus_session::memory_budget::default_limit;
 use phineus_session::output_file::check_writable;
@@ -18,11 +17,12 @@ use phineus_session::planning;
 use phineus_session::protocol::CostTerms;
 use phineus_session::registry::Registry;
 use phineus_session::resolve::{arguments_of, is_c, trace};
+use phineus_session::roles::described;
 use phineus_session::scratch::{scratch_of, scratch_within};
 use phineus_session::settings::{
-    Choice, NarrowMasks, ProgramChoice, Protocol, Sizes, Variant, protocols,
+    Choice, NarrowMasks, ProgramChoice, Protocol, ProtocolVariant, Sizes, protocols,
 };
-use phineus_session::sizing::{self, Terms};
+use phineus_session::sizing::{self, PlanParameters};
 use phineus_session::traced::TracedBlocks;
 use phineus_session::traced::TracedFile;
 use phineus_tables::quantity;
@@ -41,7 +41,7 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     let clients = plan.outsourcing.clone().settings();
     let (traced, _) =
         sizing::traced_for(registry, &choice, &clients, &sizes, &scratch, leftovers())?;
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         return Err(Failure::new(codes::PLANNED_ALREADY, "this file is planned already"));
     }
     if let Some(path) = &plan.program_out {
@@ -49,7 +49,8 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
     }
     let limit = plan.resources.limit().bytes();
     let variants = plan.variants.choices().variants(&[plan.ot]);
-    let terms = Terms { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
+    let terms =
+        PlanParameters { limit_bytes: limit, net: None, is_dealt: false, is_compared: false };
     let candidate = candidates(&traced, (&[plan.protocol], &variants), terms, &scratch).pop();
     let (planned, _) = candidate.expect("one protocol was asked for").outcome?;
     planned.save(&plan.out, leftovers())?;
@@ -169,7 +170,7 @@ pub(crate) fn check_file(
     let mut faults = Vec::new();
     if let Some(blocks) = &traced.blocks {
         // It was verified when it was opened.
-        if traced.kind == Kind::Planned {
+        if traced.kind == FileKind::Planned {
             faults = check_blocks(registry, arguments, (&traced, blocks), &scratch)?;
             proven += ", and every block computes on the values that its program means";
         }
@@ -184,7 +185,7 @@ pub(crate) fn check_file(
     reader.verify_hash().map_err(named)?;
     let violations = verify(&mut reader).map_err(named)?;
     faults.extend(violations.iter().map(|violation| violation.to_string()));
-    if traced.kind == Kind::Planned && faults.is_empty() {
+    if traced.kind == FileKind::Planned && faults.is_empty() {
         let source = source_of(registry, arguments, &traced)?;
         let plan = traced.description.plan.as_ref();
         let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
@@ -281,7 +282,7 @@ fn owned_as(
     let (own, plans) = (&source.description, &planned.description);
     let is_comparable =
         own.inputs.len() == plans.inputs.len() && own.outputs.len() == plans.outputs.len();
-    if own.parties == plans.parties || !is_comparable || source.kind == Kind::Planned {
+    if own.parties == plans.parties || !is_comparable || source.kind == FileKind::Planned {
         return Ok((source, String::new()));
     }
     let mut description = Description { parties: plans.parties.clone(), ..own.clone() };
@@ -310,7 +311,7 @@ fn in_rounds(
     let protocol = protocol.and_then(Protocol::from_name).unwrap_or(protocols::CLEAR);
     let parties = description.computing();
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
-    let bounds = planning::Bounds {
+    let bounds = planning::OrderingBounds {
         least_limit_bytes: limit,
         slice_bytes: None,
         planner_memory_bytes: PLANNER_MEMORY_BYTES,
@@ -322,13 +323,13 @@ fn in_rounds(
         masks: description
             .plan
             .as_ref()
-            .map_or(NarrowMasks::Auto, |plan| Variant::stated(plan).masks),
+            .map_or(NarrowMasks::Auto, |plan| ProtocolVariant::stated(plan).masks),
         scale: BatchScale::FULL,
     };
     match planning::ordered(&source, protocol, parties, bounds, scratch)? {
         None => Ok((source, Vec::new())),
         Some(ordered) => {
-            let variant = Variant { y2a: bounds.y2a, ..Variant::default() };
+            let variant = ProtocolVariant { y2a: bounds.y2a, ..ProtocolVariant::default() };
             let terms = CostTerms { parties, scale: bounds.scale, variant, masks: ordered.masks };
             let mut model = protocol.rounds(&terms).expect("it was ordered into rounds");
             let (assigned, ordered) = (ordered.assigned, ordered.ordered);

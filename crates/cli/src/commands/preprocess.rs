@@ -8,7 +8,7 @@ use phineus_session::failure::Failure;
 use phineus_session::party::{self, StoredReport};
 use phineus_session::registry::Registry;
 use phineus_session::report::write_json;
-use phineus_session::settings::{Making, Run};
+use phineus_session::settings::{PreprocessSettings, Run};
 use phineus_session::statistics::kind_words;
 use phineus_tables::quantity;
 use serde_json::json;
@@ -56,7 +56,7 @@ pub(crate) fn run(
 fn run_child(
     registry: &Registry,
     run: &Run,
-    making: &Making,
+    making: &PreprocessSettings,
     directory: &Path,
 ) -> Result<(), Failure> {
     signals::end_with_parent(&local::cluster(run).file);

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use phineus_bytecode::{Description, Table};
 use phineus_frontend::same_rows;
-use phineus_session::binding::{self, Inputs};
-use phineus_session::casting::Cast;
+use phineus_session::binding::{self, PartyTables};
 use phineus_session::correlated::Source;
 use phineus_session::execute::Job;
 use phineus_session::failure::{Failure, codes};
-use phineus_session::learnt::{self, Basis};
+use phineus_session::learnt::{self, Assumption};
 use phineus_session::output_file::check_writable;
 use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
@@ -22,8 +21,11 @@ use phineus_session::repeated::{Repeated, repeated};
 use phineus_session::report::{OutputReport, RunReport, write_json};
 use phineus_session::resolve::shape;
 use phineus_session::resolve::{Resolved, ready, resolve, trace};
+use phineus_session::roles::Roles;
 use phineus_session::scratch::scratch_of;
-use phineus_session::settings::{Choice, InputTable, Preprocessed, ProtocolChoice, Run, protocols};
+use phineus_session::settings::{
+    Choice, InputTable, PreprocessingMode, ProtocolChoice, Run, protocols,
+};
 use phineus_session::stored::check_preprocessing;
 use phineus_session::text_key;
 use phineus_session::verify::{self, Verified};
@@ -141,7 +143,7 @@ fn say_learnt(
     (description, outputs): (&Description, &[Option<Table>]),
     (protocol, places): (&str, &[OutputReport]),
 ) {
-    let basis = Basis::of(protocol, &run.preprocessing);
+    let basis = Assumption::of(protocol, &run.preprocessing);
     for sentence in learnt::sentences(description, outputs, places, basis) {
         console.say(&sentence);
     }
@@ -263,7 +265,7 @@ pub(crate) fn answer_locally(
         let scratch = scratch_of(&run.resources)?;
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch, leftovers())?;
         let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
-        Cast::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
+        Roles::new(&description, &run.outsourcing, None)?.apply(&mut description)?;
         Destinations::new(run, &description, None)?;
     }
     check_repeatable(run)?;
@@ -297,7 +299,7 @@ fn check_repeatable(run: &RunCommand) -> Result<(), Failure> {
     let from_stdin = |input: &InputTable| input.from.is_stdin();
     let once = match &run.preprocessing {
         _ if run.repeat == 1 => return Ok(()),
-        Preprocessed::Stored(_) => "stored preprocessing serves one run",
+        PreprocessingMode::Stored(_) => "stored preprocessing serves one run",
         _ if run.inputs.iter().any(from_stdin) => "stdin can be read once",
         _ => return Ok(()),
     };
@@ -396,7 +398,7 @@ fn run_in_the_clear(
         (_, None) => unreachable!("a program has arguments"),
     };
     let text_key = run.reading.text_key.as_ref().expect("it was put in before");
-    let Inputs { tables: inputs, notes, arrangements } =
+    let PartyTables { tables: inputs, notes, arrangements } =
         binding::read_inputs(&traced.description, &files, &ranges, text_key)?;
     check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.bytes();

@@ -20,21 +20,21 @@ use zeroize::Zeroize;
 
 use super::coin::{cheated, misbehaved};
 use super::limits::{ELEMENT_BYTES_MAX, ROW_ELEMENTS, rows_ahead};
-use super::link::{Link, link};
+use super::peer_state::{PeerState, link};
 use crate::CorrelatedError;
 
 /// Which parties' elements are authenticated.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owners {
+pub(super) enum AuthenticatedOwners {
     /// Everybody's.
     All,
     /// Those of one party.
     One(usize),
 }
 
-impl Owners {
+impl AuthenticatedOwners {
     pub(super) fn contains(self, party: usize) -> bool {
-        self == Owners::All || self == Owners::One(party)
+        self == AuthenticatedOwners::All || self == AuthenticatedOwners::One(party)
     }
 }
 
@@ -47,8 +47,8 @@ pub(super) const CHECK_BYTES_MAX: usize = CHECK_ELEMENTS * ELEMENT_BYTES_MAX;
 /// the summands `t` and `q` of all `count` elements.
 pub(super) fn multiply_with_keys<F: Field, C: Channel>(
     parties: &mut Parties<C>,
-    links: &mut [Option<Link<F>>],
-    owners: Owners,
+    links: &mut [Option<PeerState<F>>],
+    owners: AuthenticatedOwners,
     x: &[F],
     count: usize,
     rows: [&mut [F]; 2],
@@ -71,7 +71,7 @@ pub(super) fn multiply_with_keys<F: Field, C: Channel>(
         for step in 0..bits + ahead {
             if let Some(bit) = bits.checked_sub(step + 1).filter(|_| i_own) {
                 for peer in parties.peers() {
-                    let Link { owner, t, .. } = link(links, peer);
+                    let PeerState { owner, t, .. } = link(links, peer);
                     let (channel, t) = (parties.channel(peer), &mut t[piece.clone()]);
                     owner.send_row(channel, bit, &x[piece.clone()], t, [&mut *row, &mut *other])?;
                     channel.flush()?;
@@ -82,7 +82,7 @@ pub(super) fn multiply_with_keys<F: Field, C: Channel>(
             }
             let bit = bits + ahead - 1 - step;
             for peer in parties.peers().filter(|&peer| owners.contains(peer)) {
-                let Link { holder, q, .. } = link(links, peer);
+                let PeerState { holder, q, .. } = link(links, peer);
                 let room = [&mut *row, &mut *other];
                 holder.receive_row(parties.channel(peer), bit, &mut q[piece.clone()], room)?;
             }
@@ -95,7 +95,7 @@ pub(super) fn multiply_with_keys<F: Field, C: Channel>(
 
 /// This party's MAC shares: `mac += x * key` for its own elements, and the summands of all links.
 pub(super) fn add_macs<F: Field>(
-    links: &[Option<Link<F>>],
+    links: &[Option<PeerState<F>>],
     owned: Option<&[F]>,
     key: F,
     mac: &mut [F],
@@ -119,7 +119,7 @@ pub(super) fn draw_coefficients<F: Field>(coin: &mut Prg, coefficients: &mut [F]
 
 /// Message to a peer for the check of `x`; to this party itself, only the combination of `x`.
 pub(super) fn prove<F: Field>(
-    link: Option<&Link<F>>,
+    link: Option<&PeerState<F>>,
     coefficients: &[F],
     x: &[F],
 ) -> [F; CHECK_ELEMENTS] {
@@ -129,7 +129,7 @@ pub(super) fn prove<F: Field>(
 
 /// Checks what a peer has sent.
 pub(super) fn check<F: Field>(
-    link: &Link<F>,
+    link: &PeerState<F>,
     coefficients: &[F],
     key: F,
     bytes: &[u8],

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, cheated, misbehaved, say};
 use super::deviation::{Deviation, DeviationPoint};
-use super::generator::{Generator, Room};
+use super::generator::{BatchBuffers, Generator};
 use crate::CorrelatedError;
 use crate::authenticated::Share;
 use zerocopy::IntoBytes;
@@ -41,7 +41,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     fn open_squares(&mut self, squares: &[Share<F>]) -> Result<(), CorrelatedError> {
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
         let mut coins = Coins::commit(parties, transcript, &mut self.prg, 1, &mut self.deviation)?;
-        let Room { sums, macs, opened, said, coefficients, .. } = &mut self.room;
+        let BatchBuffers { sums, macs, opened, said, coefficients, .. } = &mut self.room;
         refill(sums, squares.len());
         refill(macs, squares.len());
         refill(opened, squares.len());
@@ -71,7 +71,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     ) -> Result<usize, CorrelatedError> {
         let (me, key) = (self.parties.me(), *self.key);
         let half = F::new(2).inverse();
-        let Room { opened, coefficients, .. } = &mut self.room;
+        let BatchBuffers { opened, coefficients, .. } = &mut self.room;
         let mut count = 0;
         coefficients.clear();
         for (&element, square) in elements.iter().zip(opened.iter()) {

@@ -15,7 +15,7 @@ use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
 use subtle::ConstantTimeEq;
 
-use super::coin::{DIGEST_BYTES, Transcript, cheated, commitment, misbehaved, say};
+use super::coin::{BroadcastTranscript, DIGEST_BYTES, cheated, commitment, misbehaved, say};
 use super::limits::ELEMENT_BYTES_MAX;
 use crate::CorrelatedError;
 
@@ -31,7 +31,7 @@ pub(super) const fn open_bytes<F: Field>() -> usize {
 /// Passes if the shares `sigma` of all parties add up to zero and all parties heard the same.
 pub(super) fn add_up_to_zero<F: Field, C: Channel>(
     parties: &mut Parties<C>,
-    transcript: &mut Transcript,
+    transcript: &mut BroadcastTranscript,
     prg: &mut Prg,
     sigma: F,
 ) -> Result<(), CorrelatedError> {
@@ -65,7 +65,7 @@ pub(super) fn add_up_to_zero<F: Field, C: Channel>(
 /// Passes if all parties heard the same.
 pub(super) fn all_heard_the_same<C: Channel>(
     parties: &mut Parties<C>,
-    transcript: &mut Transcript,
+    transcript: &mut BroadcastTranscript,
 ) -> Result<(), CorrelatedError> {
     let heard = transcript.digest();
     let mut all = vec![0; DIGEST_BYTES * parties.count()];

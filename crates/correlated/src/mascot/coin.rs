@@ -33,12 +33,12 @@ pub(super) fn misbehaved() -> CorrelatedError {
 }
 
 /// Everything that was said to all, as this party heard it.
-pub(super) struct Transcript(Sha256);
+pub(super) struct BroadcastTranscript(Sha256);
 
-impl Transcript {
-    pub(super) fn new(session: &SessionId) -> Transcript {
+impl BroadcastTranscript {
+    pub(super) fn new(session: &SessionId) -> BroadcastTranscript {
         let hash = Sha256::new().chain_update(b"phineus mascot transcript 1");
-        Transcript(hash.chain_update(session.as_bytes()))
+        BroadcastTranscript(hash.chain_update(session.as_bytes()))
     }
 
     /// Takes in the next words, of all parties in their order.
@@ -56,7 +56,7 @@ impl Transcript {
 /// Says `mine` to all; `all` gets what every party says, this one included, in their order.
 pub(super) fn say<C: Channel>(
     parties: &mut Parties<C>,
-    transcript: &mut Transcript,
+    transcript: &mut BroadcastTranscript,
     mine: &[u8],
     all: &mut [u8],
 ) -> Result<(), CorrelatedError> {
@@ -99,7 +99,7 @@ impl Coins {
     /// Commits to `count` coins.
     pub(super) fn commit<C: Channel>(
         parties: &mut Parties<C>,
-        transcript: &mut Transcript,
+        transcript: &mut BroadcastTranscript,
         prg: &mut Prg,
         count: usize,
         deviation: &mut impl Deviation,
@@ -124,7 +124,7 @@ impl Coins {
     pub(super) fn open<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
-        transcript: &mut Transcript,
+        transcript: &mut BroadcastTranscript,
     ) -> Result<Prg, CorrelatedError> {
         let place = self.opened * DIGEST_BYTES..(self.opened + 1) * DIGEST_BYTES;
         self.opened += 1;

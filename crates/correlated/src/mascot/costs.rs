@@ -22,7 +22,7 @@ const DIGEST: u64 = DIGEST_BYTES as u64;
 
 /// Two of so many parties.
 #[derive(Clone, Copy, Debug)]
-pub struct Pair {
+pub struct PartyPair {
     /// The one of the lower number.
     pub lower: usize,
     /// The one of the higher number.
@@ -31,9 +31,9 @@ pub struct Pair {
     pub parties: usize,
 }
 
-impl Pair {
+impl PartyPair {
     /// Of two parties.
-    pub const OF_TWO: Pair = Pair { lower: 0, higher: 1, parties: 2 };
+    pub const OF_TWO: PartyPair = PartyPair { lower: 0, higher: 1, parties: 2 };
 }
 
 /// The costs between two parties of setting up.
@@ -48,7 +48,7 @@ pub fn setup_costs<F: Field>(field: FieldBits) -> PairCosts {
 
 /// The costs between two parties of everything that is demanded; set-up not
 /// included.
-pub fn demand_costs<F: Field>(demand: &Demand, field: FieldBits, pair: Pair) -> PairCosts {
+pub fn demand_costs<F: Field>(demand: &Demand, field: FieldBits, pair: PartyPair) -> PairCosts {
     let mut sum = PairCosts::default();
     for (kind, count) in demand.batches() {
         let costs = batch_costs::<F>(kind, count, (field, demand.scale()), pair);
@@ -66,7 +66,7 @@ pub fn costs_of_first_batches<F: Field>(demand: &Demand, field: FieldBits) -> Pa
     let mut sum = setup_costs::<F>(field);
     for (kind, count) in demand.kinds() {
         let count = count.min(kind.batch_items(demand.scale()));
-        let first = batch_costs::<F>(kind, count, (field, demand.scale()), Pair::OF_TWO);
+        let first = batch_costs::<F>(kind, count, (field, demand.scale()), PartyPair::OF_TWO);
         sum.ots += first.ots;
         sum.rounds += first.rounds;
     }
@@ -79,9 +79,9 @@ pub fn batch_costs<F: Field>(
     kind: Kind,
     count: usize,
     (field, scale): (FieldBits, BatchScale),
-    pair: Pair,
+    pair: PartyPair,
 ) -> PairCosts {
-    let Pair { lower, higher, parties } = pair;
+    let PartyPair { lower, higher, parties } = pair;
     if count == 0 {
         return PairCosts::default();
     }

@@ -19,15 +19,16 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::authenticate::{
-    CHECK_ELEMENTS, Owners, add_macs, check, draw_coefficients, multiply_with_keys, prove,
+    AuthenticatedOwners, CHECK_ELEMENTS, add_macs, check, draw_coefficients, multiply_with_keys,
+    prove,
 };
 use super::batch::{Batch, Kind, refill};
 use super::check::add_up_to_zero;
-use super::coin::{Transcript, cheated, misbehaved};
+use super::coin::{BroadcastTranscript, cheated, misbehaved};
 use super::deviation::{Deviation, DeviationPoint, Honest};
 use super::limits;
-use super::link::Link;
-use super::products::Products;
+use super::peer_state::PeerState;
+use super::products::OtProducts;
 use super::trust::Trust;
 use crate::CorrelatedError;
 use crate::demand::BatchScale;
@@ -36,19 +37,19 @@ use crate::demand::BatchScale;
 pub struct Generator<F: Field, C, D = Honest> {
     pub(super) parties: Parties<C>,
     /// By peer; none for this party.
-    pub(super) links: Vec<Option<Link<F>>>,
+    pub(super) links: Vec<Option<PeerState<F>>>,
     pub(super) prg: Prg,
     pub(super) key: Zeroizing<F>,
-    pub(super) transcript: Transcript,
-    pub(super) products: Products<F>,
-    pub(super) room: Room<F>,
+    pub(super) transcript: BroadcastTranscript,
+    pub(super) products: OtProducts<F>,
+    pub(super) room: BatchBuffers<F>,
     failed: bool,
     pub(super) trust: Arc<Trust>,
     pub(super) deviation: D,
 }
 
 /// Room for what a batch computes with; grows to the largest batch.
-pub(super) struct Room<F: Field> {
+pub(super) struct BatchBuffers<F: Field> {
     /// Factors and products of all vectors, before they are combined.
     pub(super) raw: [Zeroizing<Vec<F>>; 2],
     pub(super) b: Zeroizing<Vec<F>>,
@@ -64,10 +65,10 @@ pub(super) struct Room<F: Field> {
     pub(super) said: Vec<u8>,
 }
 
-impl<F: Field> Room<F> {
-    fn new() -> Room<F> {
+impl<F: Field> BatchBuffers<F> {
+    fn new() -> BatchBuffers<F> {
         let room = || Zeroizing::new(Vec::new());
-        Room {
+        BatchBuffers {
             raw: [room(), room()],
             b: room(),
             inputs: room(),
@@ -103,13 +104,13 @@ impl<F: Field, C: Channel> Generator<F, C> {
         F::fill_random(&mut prg, &mut *key);
         let key = Zeroizing::new(key[0]);
         let (me, count, ahead_bytes) = (parties.me(), parties.count(), parties.ahead_bytes());
-        let mut links: Vec<Option<Link<F>>> = (0..count).map(|_| None).collect();
+        let mut links: Vec<Option<PeerState<F>>> = (0..count).map(|_| None).collect();
         // In turn `t` parties whose numbers add up to `t` modulo their count meet: each party
         // meets at most one peer a turn, and all pairs of a turn work at the same time.
         for turn in 0..count {
             let peer = (turn + count - me) % count;
             if peer != me {
-                let link = Link::setup(&mut parties, peer, &mut prg, session, field, *key)?;
+                let link = PeerState::setup(&mut parties, peer, &mut prg, session, field, *key)?;
                 links[peer] = Some(link);
             }
         }
@@ -118,9 +119,9 @@ impl<F: Field, C: Channel> Generator<F, C> {
             links,
             prg,
             key,
-            transcript: Transcript::new(session),
-            products: Products::new(ahead_bytes),
-            room: Room::new(),
+            transcript: BroadcastTranscript::new(session),
+            products: OtProducts::new(ahead_bytes),
+            room: BatchBuffers::new(),
             failed: false,
             trust: Arc::new(Trust::new()),
             deviation: Honest,
@@ -170,7 +171,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Oblivious transfers made so far, in both directions with all peers together.
     pub fn ots(&self) -> u64 {
         // Every message is one block.
-        let made = |link: &Link<F>| link.sender.blocks_made() + link.receiver.blocks_made();
+        let made = |link: &PeerState<F>| link.sender.blocks_made() + link.receiver.blocks_made();
         self.links.iter().flatten().map(made).sum()
     }
 
@@ -227,8 +228,11 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     }
 
     /// Authenticates `inputs`, of which the first is a mask, up to the check.
-    pub(super) fn authenticate(&mut self, owners: Owners) -> Result<(), CorrelatedError> {
-        let Room { inputs, macs, .. } = &mut self.room;
+    pub(super) fn authenticate(
+        &mut self,
+        owners: AuthenticatedOwners,
+    ) -> Result<(), CorrelatedError> {
+        let BatchBuffers { inputs, macs, .. } = &mut self.room;
         let [row, other] = &mut self.products.rows;
         self.deviation.elements(DeviationPoint::Input, inputs);
         let count = inputs.len();
@@ -245,11 +249,12 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// `room.sums`; afterwards `room.opened` has the sums of all parties.
     pub(super) fn open_checked(
         &mut self,
-        owners: Owners,
+        owners: AuthenticatedOwners,
         coin: &mut Prg,
     ) -> Result<(), CorrelatedError> {
         let (me, parties) = (self.parties.me(), self.parties.count());
-        let Room { inputs, coefficients, sums, opened, outgoing, incoming, .. } = &mut self.room;
+        let BatchBuffers { inputs, coefficients, sums, opened, outgoing, incoming, .. } =
+            &mut self.room;
         refill(coefficients, inputs.len());
         draw_coefficients(coin, coefficients);
         self.deviation.elements(DeviationPoint::Summand, sums);

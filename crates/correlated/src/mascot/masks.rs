@@ -18,13 +18,13 @@ use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
-use super::authenticate::Owners;
+use super::authenticate::AuthenticatedOwners;
 use super::batch::{Batch, refill};
 use super::check::all_heard_the_same;
 use super::coin::Coins;
 use super::deviation::Deviation;
-use super::generator::{Generator, Room};
-use super::link::link;
+use super::generator::{BatchBuffers, Generator};
+use super::peer_state::link;
 use super::ranges::Ranges;
 use crate::CorrelatedError;
 use crate::authenticated::{BOUNDED_BITS, Share};
@@ -66,7 +66,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     ) -> Result<(), CorrelatedError> {
         assert!(owner < self.parties.count(), "the owner is one of the parties");
         let draw = |prg: &mut Prg, inputs: &mut [F]| F::fill_random(prg, inputs);
-        self.chosen(Owners::One(owner), count + 1, None, draw)?;
+        self.chosen(AuthenticatedOwners::One(owner), count + 1, None, draw)?;
         self.hand_out(owner, count, batch);
         Ok(())
     }
@@ -84,7 +84,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
         assert!(owner < self.parties.count(), "the owner is one of the parties");
         let ranges = bits(count, self.parties.count());
         let draw = |prg: &mut Prg, inputs: &mut [F]| ranges.draw(prg, inputs);
-        self.chosen(Owners::One(owner), ranges.inputs(), Some(ranges), draw)?;
+        self.chosen(AuthenticatedOwners::One(owner), ranges.inputs(), Some(ranges), draw)?;
         self.hand_out(owner, count, batch);
         Ok(())
     }
@@ -95,8 +95,8 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
         let count = integers.len();
         let ranges = digits(count, self.parties.count());
         let draw = |prg: &mut Prg, inputs: &mut [F]| ranges.draw(prg, inputs);
-        self.chosen(Owners::All, ranges.inputs(), Some(ranges), draw)?;
-        let Room { inputs, macs, sums, .. } = &mut self.room;
+        self.chosen(AuthenticatedOwners::All, ranges.inputs(), Some(ranges), draw)?;
+        let BatchBuffers { inputs, macs, sums, .. } = &mut self.room;
         let mut weight = F::ONE;
         for (digit, &bits) in ranges.bits.iter().enumerate() {
             let at = 1 + digit * count..1 + (digit + 1) * count;
@@ -122,7 +122,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Authenticates so many elements that owners `draw`, with a proof if they lie in ranges.
     fn chosen(
         &mut self,
-        owners: Owners,
+        owners: AuthenticatedOwners,
         count: usize,
         ranges: Option<Ranges>,
         draw: impl Fn(&mut Prg, &mut [F]),
@@ -130,7 +130,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
         let me = parties.me();
         let mut coins = Coins::commit(parties, transcript, &mut self.prg, 1, &mut self.deviation)?;
-        let Room { inputs, sums, .. } = &mut self.room;
+        let BatchBuffers { inputs, sums, .. } = &mut self.room;
         refill(inputs, count);
         refill(sums, 0);
         if owners.contains(me) {
@@ -147,7 +147,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
 
     /// Splits the `owner`'s elements into shares; the owner keeps them besides.
     fn hand_out(&mut self, owner: usize, count: usize, batch: &mut Batch<F>) {
-        let Room { inputs, macs, sums, .. } = &mut self.room;
+        let BatchBuffers { inputs, macs, sums, .. } = &mut self.room;
         refill(sums, count);
         let values = &mut inputs[1..][..count];
         if self.parties.me() == owner {

@@ -27,13 +27,13 @@ use phineus_crypto::{Block, Prg, SecretBit};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::authenticate::Owners;
+use super::authenticate::AuthenticatedOwners;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, misbehaved};
 use super::deviation::Deviation;
-use super::generator::{Generator, Room};
+use super::generator::{BatchBuffers, Generator};
 use super::limits::{column_piece, matrix_rows_max, matrix_tau, offer_bytes, offers_ahead};
-use super::link::{Link, link};
+use super::peer_state::{PeerState, link};
 use super::products::add_bit;
 use super::triples::COINS;
 use crate::CorrelatedError;
@@ -44,14 +44,14 @@ type Columns<F> = [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX];
 /// Where the parts of what is authenticated lie: a mask, all matrices column by column, their
 /// further rows, the vectors, the products, for each vector a sum of products of further rows.
 #[derive(Clone, Copy)]
-struct Parts {
+struct VectorOffsets {
     rows: usize,
     cols: usize,
     vectors: usize,
     count: usize,
 }
 
-impl Parts {
+impl VectorOffsets {
     /// Columns of all matrices.
     fn columns(self) -> usize {
         self.cols * self.count
@@ -139,7 +139,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
             (1..=matrix_rows_max::<F>()).contains(&rows) && cols >= 1 && vectors >= 1,
             "a matrix of bounded size"
         );
-        let parts = Parts { rows, cols, vectors, count };
+        let parts = VectorOffsets { rows, cols, vectors, count };
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
         let mut coins =
             Coins::commit(parties, transcript, &mut self.prg, COINS, &mut self.deviation)?;
@@ -150,19 +150,19 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
         self.multiply_columns(parts)?;
         let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
         self.combine_columns(parts, &mut coin);
-        self.authenticate(Owners::All)?;
+        self.authenticate(AuthenticatedOwners::All)?;
 
         let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
         let mut z = vec![F::ZERO; rows * count];
         F::fill_random(&mut coin, &mut z);
-        let Room { inputs, sums, .. } = &mut self.room;
+        let BatchBuffers { inputs, sums, .. } = &mut self.room;
         further_minus(parts, &z, inputs, sums);
-        self.open_checked(Owners::All, &mut coin)?;
+        self.open_checked(AuthenticatedOwners::All, &mut coin)?;
         let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
         let sigma = self.sacrifice_rows(parts, &z, &mut coin);
         self.add_up_to_zero(sigma)?;
 
-        let Room { inputs, macs, .. } = &self.room;
+        let BatchBuffers { inputs, macs, .. } = &self.room;
         let [a, b, c] = columns;
         write(a, parts.matrix(inputs), parts.matrix(macs));
         write(b, parts.vector(inputs), parts.vector(macs));
@@ -172,7 +172,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
 
     /// Multiplies every column with `tau` random elements for each vector: `raw[0]` are these,
     /// vector by vector, `raw[1]` the shares of the products, each of one row more.
-    fn multiply_columns(&mut self, parts: Parts) -> Result<(), CorrelatedError> {
+    fn multiply_columns(&mut self, parts: VectorOffsets) -> Result<(), CorrelatedError> {
         let (tau, bits) = (matrix_tau::<F>(), F::BITS as usize);
         let [factors, products] = &mut self.room.raw;
         refill(factors, tau * parts.factors());
@@ -185,9 +185,10 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
         Ok(())
     }
 
-    fn multiply_piece(&mut self, parts: Parts, ots: Ots) -> Result<(), CorrelatedError> {
+    fn multiply_piece(&mut self, parts: VectorOffsets, ots: Ots) -> Result<(), CorrelatedError> {
         let Generator { parties, links, prg, .. } = self;
-        let Room { raw: [factors, products], b: zeros, inputs, sums, macs, .. } = &mut self.room;
+        let BatchBuffers { raw: [factors, products], b: zeros, inputs, sums, macs, .. } =
+            &mut self.room;
         let mut choices = Zeroizing::new(vec![0u64; ots.len().div_ceil(64)]);
         prg.fill_bytes(choices.as_mut_bytes());
         let column_len = parts.rows + 1;
@@ -254,9 +255,10 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     }
 
     /// The vectors, their products and the sums of products of further rows, as inputs.
-    fn combine_columns(&mut self, parts: Parts, coin: &mut Prg) {
+    fn combine_columns(&mut self, parts: VectorOffsets, coin: &mut Prg) {
         let (tau, column_len) = (matrix_tau::<F>(), parts.rows + 1);
-        let Room { raw: [factors, products], inputs, sums, coefficients, .. } = &mut self.room;
+        let BatchBuffers { raw: [factors, products], inputs, sums, coefficients, .. } =
+            &mut self.room;
         refill(coefficients, factors.len());
         F::fill_random(coin, coefficients);
         let (vector, product, further_sums) = parts.results_mut(inputs);
@@ -280,8 +282,8 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     }
 
     /// This party's share of zero, if the openings and the equation of the batch are right.
-    fn sacrifice_rows(&mut self, parts: Parts, z: &[F], coin: &mut Prg) -> F {
-        let Room { macs, sums, opened, coefficients, .. } = &mut self.room;
+    fn sacrifice_rows(&mut self, parts: VectorOffsets, z: &[F], coin: &mut Prg) -> F {
+        let BatchBuffers { macs, sums, opened, coefficients, .. } = &mut self.room;
         further_minus(parts, z, macs, sums);
         refill(coefficients, parts.columns() + parts.vectors);
         F::fill_random(coin, coefficients);
@@ -305,7 +307,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
 }
 
 /// Messages of the OTs with one peer.
-struct Messages {
+struct OtMessages {
     chosen: Zeroizing<Vec<Block>>,
     both: Zeroizing<Vec<[Block; 2]>>,
 }
@@ -313,15 +315,15 @@ struct Messages {
 /// Makes the OTs of a piece with all peers, in both directions.
 fn exchange_messages<F: Field, C: Channel>(
     parties: &mut Parties<C>,
-    links: &mut [Option<Link<F>>],
+    links: &mut [Option<PeerState<F>>],
     ots: Ots,
     choices: &[u64],
-) -> Result<Vec<Messages>, CorrelatedError> {
+) -> Result<Vec<OtMessages>, CorrelatedError> {
     let mut messages = Vec::with_capacity(links.len());
     for peer in parties.peers() {
         let chosen = Zeroizing::new(vec![Block::ZERO; ots.len()]);
         let both = Zeroizing::new(vec![[Block::ZERO; 2]; ots.len()]);
-        let mut made = Messages { chosen, both };
+        let mut made = OtMessages { chosen, both };
         link(links, peer).receiver.extend(parties.channel(peer), choices, &mut made.chosen)?;
         messages.push(made);
     }
@@ -332,7 +334,7 @@ fn exchange_messages<F: Field, C: Channel>(
 }
 
 /// A column with its further row.
-fn extended<F: Field>(parts: Parts, inputs: &[F], column: usize, out: &mut [F]) {
+fn extended<F: Field>(parts: VectorOffsets, inputs: &[F], column: usize, out: &mut [F]) {
     let (further, rows) = out.split_last_mut().expect("one row more");
     rows.copy_from_slice(&parts.matrix(inputs)[column * parts.rows..][..parts.rows]);
     *further = parts.further(inputs)[column];
@@ -349,7 +351,7 @@ fn draw_factors<F: Field>(ots: Ots, choices: &[u64], factors: &mut [F]) {
 }
 
 /// `rho = z A - x`, column by column, of values or of MACs.
-fn further_minus<F: Field>(parts: Parts, z: &[F], elements: &[F], rho: &mut Vec<F>) {
+fn further_minus<F: Field>(parts: VectorOffsets, z: &[F], elements: &[F], rho: &mut Vec<F>) {
     refill(rho, parts.columns());
     let columns = parts.matrix(elements).chunks_exact(parts.rows).enumerate();
     for (rho, (column, elements)) in rho.iter_mut().zip(columns) {

@@ -23,13 +23,13 @@ use zeroize::Zeroizing;
 
 use super::coin::misbehaved;
 use super::limits::{ROW_ELEMENTS, tiles_on_the_way, tiles_room};
-use super::link::{Link, link};
+use super::peer_state::{PeerState, link};
 use crate::CorrelatedError;
 
 const PLANE_WORDS: usize = ROW_ELEMENTS / 64;
 
 /// Bits in the order of the OTs, and space for one tile.
-pub(super) struct Products<F: Field> {
+pub(super) struct OtProducts<F: Field> {
     /// A plane of bits for each tile of OTs: bit by bit of one vector, vector by vector, piece by
     /// piece.
     planes: Zeroizing<Vec<u64>>,
@@ -44,7 +44,7 @@ pub(super) struct Products<F: Field> {
 
 /// A tile of OTs: which elements, which vector, which bit, and where its choices are.
 #[derive(Clone, Copy)]
-struct Tile {
+struct ProductTile {
     plane: usize,
     first: usize,
     len: usize,
@@ -57,7 +57,7 @@ struct Tile {
 
 /// The tiles of a batch, in order: the highest bit of a vector first ([`add_bit`]).
 #[derive(Clone, Copy)]
-struct Tiles {
+struct TileIterator {
     count: usize,
     tau: usize,
     bits: usize,
@@ -66,22 +66,22 @@ struct Tiles {
     ahead: usize,
 }
 
-impl Tiles {
-    fn new<F: Field>(count: usize, tau: usize, ahead_bytes: usize) -> Tiles {
+impl TileIterator {
+    fn new<F: Field>(count: usize, tau: usize, ahead_bytes: usize) -> TileIterator {
         let elements = ROW_ELEMENTS.min(count).max(1);
         let ahead = (tiles_on_the_way::<F>(elements, ahead_bytes) - 1) / 2;
-        Tiles { count, tau, bits: F::BITS as usize, ahead }
+        TileIterator { count, tau, bits: F::BITS as usize, ahead }
     }
 
     fn len(self) -> usize {
         self.count.div_ceil(ROW_ELEMENTS) * self.tau * self.bits
     }
 
-    fn get(self, index: usize) -> Option<Tile> {
+    fn get(self, index: usize) -> Option<ProductTile> {
         let first = index / (self.tau * self.bits) * ROW_ELEMENTS;
         let bit = self.bits - 1 - index % self.bits;
         let stride = ROW_ELEMENTS.min(self.count);
-        (index < self.len()).then(|| Tile {
+        (index < self.len()).then(|| ProductTile {
             plane: (index / self.bits * self.bits + bit) * PLANE_WORDS,
             first,
             len: ROW_ELEMENTS.min(self.count - first),
@@ -93,11 +93,11 @@ impl Tiles {
     }
 }
 
-impl<F: Field> Products<F> {
+impl<F: Field> OtProducts<F> {
     /// With space for what channels take that are ahead by no more than that.
-    pub(super) fn new(ahead_bytes: usize) -> Products<F> {
+    pub(super) fn new(ahead_bytes: usize) -> OtProducts<F> {
         let row = || Zeroizing::new(vec![F::ZERO; ROW_ELEMENTS]);
-        Products {
+        OtProducts {
             planes: Vec::new().into(),
             matrix: vec![0; 128 * PLANE_WORDS].into(),
             blocks: vec![Block::ZERO; ROW_ELEMENTS].into(),
@@ -112,14 +112,14 @@ impl<F: Field> Products<F> {
     pub(super) fn multiply<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
-        links: &mut [Option<Link<F>>],
+        links: &mut [Option<PeerState<F>>],
         prg: &mut Prg,
         [a, c]: [&mut [F]; 2],
         b: &[F],
     ) -> Result<(), CorrelatedError> {
         let tau = a.len() / b.len().max(1);
         assert!(a.len() == tau * b.len() && c.len() == a.len(), "whole vectors");
-        let tiles = Tiles::new::<F>(b.len(), tau, parties.ahead_bytes());
+        let tiles = TileIterator::new::<F>(b.len(), tau, parties.ahead_bytes());
         self.draw(prg, tiles, a);
         c.fill(F::ZERO);
         for step in 0..tiles.len() + 2 * tiles.ahead {
@@ -141,7 +141,7 @@ impl<F: Field> Products<F> {
     }
 
     /// Draws the bits of all vectors, and the vectors from them.
-    fn draw(&mut self, prg: &mut Prg, tiles: Tiles, a: &mut [F]) {
+    fn draw(&mut self, prg: &mut Prg, tiles: TileIterator, a: &mut [F]) {
         let words = tiles.len() * PLANE_WORDS;
         if self.planes.len() < words {
             self.planes = vec![0; words].into();
@@ -165,8 +165,8 @@ impl<F: Field> Products<F> {
     fn choose<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
-        links: &mut [Option<Link<F>>],
-        tile: Tile,
+        links: &mut [Option<PeerState<F>>],
+        tile: ProductTile,
     ) -> Result<(), CorrelatedError> {
         let choices = &self.planes[tile.plane..][..tile.len.div_ceil(64)];
         for peer in parties.peers() {
@@ -184,8 +184,8 @@ impl<F: Field> Products<F> {
     fn offer<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
-        links: &mut [Option<Link<F>>],
-        tile: Tile,
+        links: &mut [Option<PeerState<F>>],
+        tile: ProductTile,
         b: &[F],
     ) -> Result<(), CorrelatedError> {
         let offer = &mut self.rows[0][..tile.len];
@@ -211,8 +211,8 @@ impl<F: Field> Products<F> {
     fn take<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
-        links: &mut [Option<Link<F>>],
-        tile: Tile,
+        links: &mut [Option<PeerState<F>>],
+        tile: ProductTile,
         c: &mut [F],
     ) -> Result<(), CorrelatedError> {
         let choices = &self.planes[tile.plane..][..tile.len.div_ceil(64)];

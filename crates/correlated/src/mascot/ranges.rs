@@ -21,12 +21,12 @@ use phineus_crypto::field::Field;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::authenticate::Owners;
+use super::authenticate::AuthenticatedOwners;
 use super::batch::refill;
 use super::coin::{cheated, misbehaved};
 use super::deviation::{Deviation, DeviationPoint};
-use super::generator::{Generator, Room};
-use super::link::Link;
+use super::generator::{BatchBuffers, Generator};
+use super::peer_state::PeerState;
 use crate::CorrelatedError;
 
 /// Elements whose polynomials are computed while they lie in the cache.
@@ -82,7 +82,7 @@ impl Ranges {
     fn prove<F: Field>(
         self,
         inputs: &[F],
-        (link, masks): (&Link<F>, std::ops::Range<usize>),
+        (link, masks): (&PeerState<F>, std::ops::Range<usize>),
         chi: &[F],
         proof: &mut [F],
     ) {
@@ -108,7 +108,7 @@ impl Ranges {
     /// Whether a proof under masks at a place is right.
     fn holds<F: Field>(
         self,
-        (link, masks): (&Link<F>, std::ops::Range<usize>),
+        (link, masks): (&PeerState<F>, std::ops::Range<usize>),
         key: F,
         chi: &[F],
         proof: &[F],
@@ -193,12 +193,13 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// checks the proofs of all other owners. `coin` was tossed after `authenticate`.
     pub(super) fn prove_ranges(
         &mut self,
-        owners: Owners,
+        owners: AuthenticatedOwners,
         ranges: Ranges,
         coin: &mut Prg,
     ) -> Result<(), CorrelatedError> {
         let (me, parties) = (self.parties.me(), self.parties.count());
-        let Room { inputs, coefficients: chi, sums, outgoing, incoming, .. } = &mut self.room;
+        let BatchBuffers { inputs, coefficients: chi, sums, outgoing, incoming, .. } =
+            &mut self.room;
         refill(chi, ranges.len());
         F::fill_random(coin, chi);
         let degree = ranges.degree();

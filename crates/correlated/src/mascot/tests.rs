@@ -13,7 +13,7 @@ use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{FieldBits, SessionId};
 
-use super::costs::{Pair, batch_costs, setup_costs};
+use super::costs::{PartyPair, batch_costs, setup_costs};
 use super::*;
 use crate::CorrelatedError;
 use crate::authenticated::{BOUNDED_BITS, MatrixSize, Share};
@@ -34,7 +34,7 @@ fn generator<F: Field, C: Channel>(
 }
 
 /// One party's batch and key share.
-struct Made<F: Field> {
+struct PartyBatch<F: Field> {
     key: F,
     batch: Batch<F>,
 }
@@ -43,7 +43,7 @@ fn make_honestly<F: Field>(
     parties: usize,
     kinds: &[(Kind, usize)],
     seed: u128,
-) -> Vec<Vec<Made<F>>> {
+) -> Vec<Vec<PartyBatch<F>>> {
     make_scaled(parties, kinds, (seed, BatchScale::FULL))
 }
 
@@ -52,7 +52,7 @@ fn make_scaled<F: Field>(
     parties: usize,
     kinds: &[(Kind, usize)],
     (seed, scale): (u128, BatchScale),
-) -> Vec<Vec<Made<F>>> {
+) -> Vec<Vec<PartyBatch<F>>> {
     let handles: Vec<_> = memory_mesh_ahead(parties, scale.ahead_bytes())
         .into_iter()
         .map(|parties| {
@@ -72,10 +72,10 @@ fn make_scaled<F: Field>(
                                 kind,
                                 count,
                                 (FieldBits::DEFAULT, scale),
-                                Pair { lower, higher, parties: parties_count },
+                                PartyPair { lower, higher, parties: parties_count },
                             )
                         });
-                        Made { key: generator.delta(), batch }
+                        PartyBatch { key: generator.delta(), batch }
                     })
                     .collect::<Vec<_>>()
             })
@@ -108,7 +108,7 @@ fn assert_costs<F: Field, C: Channel>(
 }
 
 /// Opens a column from all parties' shares; `None` if the MACs do not hold.
-fn try_opened<F: Field>(made: &[&Made<F>], column: usize) -> Option<Vec<F>> {
+fn try_opened<F: Field>(made: &[&PartyBatch<F>], column: usize) -> Option<Vec<F>> {
     let key = made.iter().fold(F::ZERO, |sum, made| sum.add(made.key));
     let columns: Vec<&[Share<F>]> = made.iter().map(|made| made.batch.column(column)).collect();
     (0..columns[0].len())
@@ -119,12 +119,12 @@ fn try_opened<F: Field>(made: &[&Made<F>], column: usize) -> Option<Vec<F>> {
         .collect()
 }
 
-fn opened<F: Field>(made: &[&Made<F>], column: usize) -> Vec<F> {
+fn opened<F: Field>(made: &[&PartyBatch<F>], column: usize) -> Vec<F> {
     try_opened(made, column).expect("the MACs hold")
 }
 
 /// Whether the correlated randomness of all parties is what its kind says.
-fn check<F: Field>(made: &[&Made<F>]) {
+fn check<F: Field>(made: &[&PartyBatch<F>]) {
     let kind = made[0].batch.kind();
     let column = |column| opened(made, column);
     match kind {

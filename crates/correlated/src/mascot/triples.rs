@@ -24,11 +24,11 @@ use phineus_crypto::Prg;
 use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
-use super::authenticate::Owners;
+use super::authenticate::AuthenticatedOwners;
 use super::batch::{COLUMNS_MAX, refill};
 use super::coin::{Coins, misbehaved, say};
 use super::deviation::{Deviation, DeviationPoint};
-use super::generator::{Generator, Room};
+use super::generator::{BatchBuffers, Generator};
 use super::limits::{TAU_MAX, tau};
 use crate::CorrelatedError;
 use crate::authenticated::Share;
@@ -41,13 +41,13 @@ type Columns<F> = [Zeroizing<Vec<Share<F>>>; COLUMNS_MAX];
 
 /// Where the parts of what is authenticated lie, after the mask.
 #[derive(Clone, Copy)]
-struct Parts {
+struct VectorOffsets {
     count: usize,
     /// How many vectors there are: `a`, `b`, `c`, `x` of triples, `a`, `c`, `x` of squares.
     vectors: usize,
 }
 
-impl Parts {
+impl VectorOffsets {
     fn a<T>(self, elements: &[T]) -> &[T] {
         self.part(elements, 0)
     }
@@ -85,9 +85,9 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
         count: usize,
         columns: &mut Columns<F>,
     ) -> Result<(), CorrelatedError> {
-        let parts = Parts { count, vectors: 4 };
+        let parts = VectorOffsets { count, vectors: 4 };
         let mut coins = self.products_combined(parts)?;
-        let Room { inputs, b, .. } = &mut self.room;
+        let BatchBuffers { inputs, b, .. } = &mut self.room;
         parts.part_mut(inputs, 1).copy_from_slice(b);
         self.authenticate_and_sacrifice(parts, &mut coins)?;
         let [a, b, c] = columns;
@@ -103,7 +103,7 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
         count: usize,
         columns: &mut Columns<F>,
     ) -> Result<(), CorrelatedError> {
-        let parts = Parts { count, vectors: 3 };
+        let parts = VectorOffsets { count, vectors: 3 };
         let mut coins = self.products_combined(parts)?;
         self.move_to_squares(parts)?;
         self.authenticate_and_sacrifice(parts, &mut coins)?;
@@ -116,12 +116,12 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
 
     /// Multiplies and combines: afterwards the inputs are complete but for `b`, with the sum of
     /// all `x_j b_j` at the end, whose summands are in `room.sums`.
-    fn products_combined(&mut self, parts: Parts) -> Result<Coins, CorrelatedError> {
-        let Parts { count, vectors } = parts;
+    fn products_combined(&mut self, parts: VectorOffsets) -> Result<Coins, CorrelatedError> {
+        let VectorOffsets { count, vectors } = parts;
         let (parties, transcript) = (&mut self.parties, &mut self.transcript);
         let mut coins =
             Coins::commit(parties, transcript, &mut self.prg, COINS, &mut self.deviation)?;
-        let Room { raw: [a, c], b, inputs, sums, .. } = &mut self.room;
+        let BatchBuffers { raw: [a, c], b, inputs, sums, .. } = &mut self.room;
         refill(b, count);
         F::fill_random(&mut self.prg, b);
         refill(a, tau::<F>() * count);
@@ -145,8 +145,8 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     }
 
     /// Opens `a - b` and adds it, times `a` and `x`, to the products with `b`.
-    fn move_to_squares(&mut self, parts: Parts) -> Result<(), CorrelatedError> {
-        let Room { inputs, b, sums, opened, said, .. } = &mut self.room;
+    fn move_to_squares(&mut self, parts: VectorOffsets) -> Result<(), CorrelatedError> {
+        let BatchBuffers { inputs, b, sums, opened, said, .. } = &mut self.room;
         b.iter_mut().zip(parts.a(inputs)).for_each(|(b, a)| *b = a.sub(*b));
         self.deviation.elements(DeviationPoint::Difference, b);
         refill(said, size_of_val(b.as_slice()) * self.parties.count());
@@ -167,26 +167,26 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     /// Gives the inputs MACs and checks that the products are right.
     fn authenticate_and_sacrifice(
         &mut self,
-        parts: Parts,
+        parts: VectorOffsets,
         coins: &mut Coins,
     ) -> Result<(), CorrelatedError> {
-        self.authenticate(Owners::All)?;
+        self.authenticate(AuthenticatedOwners::All)?;
         let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
         let mut chi = vec![F::ZERO; parts.count];
         F::fill_random(&mut coin, &mut chi);
-        let Room { inputs, sums, .. } = &mut self.room;
+        let BatchBuffers { inputs, sums, .. } = &mut self.room;
         refill(sums, parts.count);
         F::mul_slices(sums, &chi, parts.a(inputs));
         F::sub_assign(sums, parts.x(inputs));
-        self.open_checked(Owners::All, &mut coin)?;
+        self.open_checked(AuthenticatedOwners::All, &mut coin)?;
         let mut coin = coins.open(&mut self.parties, &mut self.transcript)?;
         let sigma = self.sacrifice(parts, &chi, &mut coin);
         self.add_up_to_zero(sigma)
     }
 
     /// This party's share of zero, if the openings and the equation of the batch are right.
-    fn sacrifice(&mut self, parts: Parts, chi: &[F], coin: &mut Prg) -> F {
-        let Room { macs, sums, opened, coefficients, .. } = &mut self.room;
+    fn sacrifice(&mut self, parts: VectorOffsets, chi: &[F], coin: &mut Prg) -> F {
+        let BatchBuffers { macs, sums, opened, coefficients, .. } = &mut self.room;
         // The MAC shares of what was opened.
         F::mul_slices(sums, chi, parts.a(macs));
         F::sub_assign(sums, parts.x(macs));
@@ -202,8 +202,8 @@ impl<F: Field, C: Channel, D: Deviation> Generator<F, C, D> {
     }
 
     /// Writes the shares of one vector.
-    fn give(&self, parts: Parts, vector: usize, column: &mut [Share<F>]) {
-        let Room { inputs, macs, .. } = &self.room;
+    fn give(&self, parts: VectorOffsets, vector: usize, column: &mut [Share<F>]) {
+        let BatchBuffers { inputs, macs, .. } = &self.room;
         let shares = parts.part(inputs, vector).iter().zip(parts.part(macs, vector));
         for (share, (&value, &mac)) in column.iter_mut().zip(shares) {
             *share = Share { value, mac };

@@ -13,7 +13,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CheckState {
     /// No check has failed, and none is under way.
     Kept,
     /// A check is under way.
@@ -23,14 +23,14 @@ enum State {
 }
 
 pub(super) struct Trust {
-    state: Mutex<State>,
+    state: Mutex<CheckState>,
     changed: Condvar,
 }
 
 /// A check under way, which fails unless it is said to have passed.
-struct Asking<'a>(&'a Trust, State);
+struct CheckGuard<'a>(&'a Trust, CheckState);
 
-impl Drop for Asking<'_> {
+impl Drop for CheckGuard<'_> {
     fn drop(&mut self) {
         self.0.set(self.1);
     }
@@ -38,38 +38,38 @@ impl Drop for Asking<'_> {
 
 impl Trust {
     pub(super) fn new() -> Trust {
-        Trust { state: Mutex::new(State::Kept), changed: Condvar::new() }
+        Trust { state: Mutex::new(CheckState::Kept), changed: Condvar::new() }
     }
 
     /// Runs a check.
     pub(super) fn ask<E>(&self, check: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        self.set(State::Asked);
-        let mut asking = Asking(self, State::Lost);
+        self.set(CheckState::Asked);
+        let mut asking = CheckGuard(self, CheckState::Lost);
         check()?;
-        asking.1 = State::Kept;
+        asking.1 = CheckState::Kept;
         Ok(())
     }
 
     /// Something has failed.
     pub(super) fn lose(&self) {
-        self.set(State::Lost);
+        self.set(CheckState::Lost);
     }
 
     /// Waits until no check is under way; whether all have passed.
     pub(super) fn wait(&self) -> bool {
         let state = self.state();
-        let asked = |state: &mut State| *state == State::Asked;
+        let asked = |state: &mut CheckState| *state == CheckState::Asked;
         let state = self.changed.wait_while(state, asked).unwrap_or_else(PoisonError::into_inner);
-        *state == State::Kept
+        *state == CheckState::Kept
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CheckState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, state: State) {
+    fn set(&self, state: CheckState) {
         let mut now = self.state();
-        if *now != State::Lost {
+        if *now != CheckState::Lost {
             *now = state;
         }
         drop(now);

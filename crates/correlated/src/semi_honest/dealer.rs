@@ -19,7 +19,7 @@ pub struct Dealer {
 
 /// Values of all parties together, and those of this party.
 #[derive(Clone, Copy, Default)]
-struct Shared {
+struct DealtValues {
     value: u64,
     mine: u64,
 }
@@ -36,8 +36,8 @@ impl Dealer {
     }
 
     /// A random value in shares that add up to it modulo 2^64, or under XOR.
-    fn draw(&mut self, xor: bool) -> Shared {
-        let mut shared = Shared::default();
+    fn draw(&mut self, xor: bool) -> DealtValues {
+        let mut shared = DealtValues::default();
         for party in 0..self.parties {
             let share = self.word();
             shared.value =

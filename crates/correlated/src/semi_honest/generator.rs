@@ -26,7 +26,7 @@ use zeroize::Zeroizing;
 
 use super::costs::offered_ots;
 use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_max};
-use super::pair::{Pair, pair};
+use super::pair::{PeerOts, pair};
 use super::{Batch, Kind};
 use crate::CorrelatedError;
 use crate::demand::BatchScale;
@@ -35,7 +35,7 @@ use crate::demand::BatchScale;
 pub struct Generator<C> {
     pub(super) parties: Parties<C>,
     /// By peer; none for this party.
-    pub(super) pairs: Vec<Option<Pair>>,
+    pub(super) pairs: Vec<Option<PeerOts>>,
     pub(super) prg: Prg,
     /// Room for one column of words.
     pub(super) scratch: Zeroizing<Vec<u64>>,
@@ -83,14 +83,14 @@ impl<C: Channel> Generator<C> {
             assert!(field.bits() >= FIELD_BITS_MIN, "a field of 2^2 elements or more");
         }
         let (me, count) = (parties.me(), parties.count());
-        let mut pairs: Vec<Option<Pair>> = (0..count).map(|_| None).collect();
+        let mut pairs: Vec<Option<PeerOts>> = (0..count).map(|_| None).collect();
         // In turn `t` parties whose numbers add up to `t` modulo their count meet: each party
         // meets at most one peer a turn, and all pairs of a turn work at the same time.
         for turn in 0..count {
             let peer = (turn + count - me) % count;
             if peer != me {
                 pairs[peer] =
-                    Some(Pair::setup(&mut parties, peer, &mut prg, session, (kind, scale))?);
+                    Some(PeerOts::setup(&mut parties, peer, &mut prg, session, (kind, scale))?);
             }
         }
         let scratch = Zeroizing::new(vec![0; scale.of(BATCH_ELEMENTS)]);
@@ -101,7 +101,7 @@ impl<C: Channel> Generator<C> {
 
     /// Bytes of memory that a generator holds, channels not included.
     pub fn memory_bytes(parties: usize, kind: impl Into<OtKind>, scale: BatchScale) -> usize {
-        let pairs = (parties - 1) * Pair::memory_bytes(kind.into(), scale);
+        let pairs = (parties - 1) * PeerOts::memory_bytes(kind.into(), scale);
         scale.of(BATCH_ELEMENTS) * size_of::<u64>() + pairs
     }
 
@@ -113,7 +113,7 @@ impl<C: Channel> Generator<C> {
     /// Oblivious transfers made so far, in both directions with all peers together.
     pub fn ots(&self) -> u64 {
         // Every message of this module is one block.
-        let made = |pair: &Pair| pair.sender.blocks_made() + pair.receiver.blocks_made();
+        let made = |pair: &PeerOts| pair.sender.blocks_made() + pair.receiver.blocks_made();
         self.pairs.iter().flatten().map(made).sum()
     }
 
@@ -239,7 +239,7 @@ impl<C: Channel> Generator<C> {
         }
         c.iter_mut().zip(a.iter().zip(b.iter())).for_each(|(c, (a, b))| *c = a & b);
         for peer in self.parties.peers() {
-            let Pair { receiver, pads, .. } = pair(&mut self.pairs, peer);
+            let PeerOts { receiver, pads, .. } = pair(&mut self.pairs, peer);
             let (channel, pads) = (self.parties.channel(peer), &mut pads[..b.len()]);
             receiver.extend_bits(channel, ChoiceBits::Chosen(b), count, pads)?;
             c.iter_mut().zip(pads).for_each(|(c, pad)| *c ^= *pad);
@@ -279,7 +279,7 @@ impl<C: Channel> Generator<C> {
         draw(&mut self.prg, modulus, b);
         let random = self.draws_choices();
         for peer in self.parties.peers() {
-            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
             let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
             if random {
                 receiver.issue_multiply(channel, ChoiceBits::Random(choices), &mut pads[..ots])?;
@@ -299,7 +299,7 @@ impl<C: Channel> Generator<C> {
             add(c, shares, 0);
         }
         for peer in self.parties.peers() {
-            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
             let channel = self.parties.channel(peer);
             receiver.finish_multiply(channel, width, choices, &pads[..ots], shares)?;
             add(c, shares, 0);
@@ -325,7 +325,7 @@ impl<C: Channel> Generator<C> {
         let low = mask(narrow.into());
         let me = self.parties.me();
         for peer in self.parties.peers() {
-            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
             let chosen = &mut a[half_of(peer, me, c.len())];
             let ots = chosen.len() * usize::from(narrow);
             let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
@@ -354,7 +354,7 @@ impl<C: Channel> Generator<C> {
             add(&mut c[offered], shares, 1);
         }
         for peer in self.parties.peers() {
-            let Pair { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
+            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
             let chosen = half_of(peer, me, c.len());
             let (channel, shares) = (self.parties.channel(peer), &mut self.scratch[..chosen.len()]);
             let pads = &pads[..chosen.len() * usize::from(narrow)];

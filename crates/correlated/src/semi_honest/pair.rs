@@ -1,4 +1,4 @@
-//! [`Pair`]: oblivious transfer with one peer, in both directions.
+//! [`PeerOts`]: oblivious transfer with one peer, in both directions.
 //!
 //! Source, cost and what is not protected: those of `ot`. Each direction has a session of its own,
 //! which follows from the common one and the numbers of its sender and receiver.
@@ -16,7 +16,7 @@ use crate::CorrelatedError;
 use crate::demand::BatchScale;
 
 /// The OTs with one peer, in both directions, and space for what waits for its messages.
-pub(super) struct Pair {
+pub(super) struct PeerOts {
     pub(super) sender: RandomOtSender<OtExtensionSender>,
     pub(super) receiver: RandomOtReceiver<OtExtensionReceiver>,
     /// The receiver's pads: a word, or bits.
@@ -27,7 +27,7 @@ pub(super) struct Pair {
     pub(super) words: [Zeroizing<Vec<u64>>; 2],
 }
 
-impl Pair {
+impl PeerOts {
     /// Both directions with `peer`.
     pub(super) fn setup<C: Channel>(
         parties: &mut Parties<C>,
@@ -35,14 +35,14 @@ impl Pair {
         prg: &mut Prg,
         session: &SessionId,
         (kind, scale): (OtKind, BatchScale),
-    ) -> Result<Pair, CorrelatedError> {
+    ) -> Result<PeerOts, CorrelatedError> {
         let me = parties.me();
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
         let (delta, sessions) = (Delta::random(prg), (&outgoing, &incoming));
         let (sender, receiver) = kind.setup_both(channel, prg, sessions, delta, me < peer)?;
         let room = |words: usize| Zeroizing::new(vec![0; words]);
-        Ok(Pair {
+        Ok(PeerOts {
             sender: RandomOtSender::new(sender, &outgoing),
             receiver: RandomOtReceiver::new(receiver, &incoming),
             pads: room(scale.of(BATCH_OTS)),
@@ -72,6 +72,6 @@ fn link(session: &SessionId, sender: usize, receiver: usize) -> SessionId {
 }
 
 /// The OTs with `peer`.
-pub(super) fn pair(pairs: &mut [Option<Pair>], peer: usize) -> &mut Pair {
+pub(super) fn pair(pairs: &mut [Option<PeerOts>], peer: usize) -> &mut PeerOts {
     pairs[peer].as_mut().expect("there is a pair for every peer")
 }

@@ -18,7 +18,7 @@ use phineus_ot::packing::mask;
 use phineus_ot::{ChoiceBits, Correlation};
 
 use super::generator::{Generator, clear_beyond};
-use super::pair::{Pair, pair};
+use super::pair::{PeerOts, pair};
 use crate::CorrelatedError;
 use zerocopy::IntoBytes;
 
@@ -78,12 +78,12 @@ impl<C: Channel> Generator<C> {
             let choices = &mut bits[words_of(&part)];
             let choices =
                 if random { ChoiceBits::Random(choices) } else { ChoiceBits::Chosen(choices) };
-            let Pair { receiver, pads, .. } = pair(&mut self.pairs, peer);
+            let PeerOts { receiver, pads, .. } = pair(&mut self.pairs, peer);
             let (channel, pads) = (self.parties.channel(peer), &mut pads[..part.len()]);
             receiver.issue_correlate(channel, Correlation::additive(64, 1), choices, pads)?;
         }
         for peer in self.parties.peers() {
-            let Pair { sender, words: [zero, one], .. } = pair(&mut self.pairs, peer);
+            let PeerOts { sender, words: [zero, one], .. } = pair(&mut self.pairs, peer);
             let ots = part_of(me, peer, count).len();
             let channel = self.parties.channel(peer);
             sender.extend_words(channel, random, &mut zero[..ots], &mut one[..ots])?;
@@ -106,13 +106,13 @@ impl<C: Channel> Generator<C> {
         let offers = Correlation::additive(width - 1, 1);
         let rank = |party: usize| if ascending { party } else { parties - 1 - party };
         for peer in (0..rank(me)).map(rank) {
-            let Pair { receiver, pads, .. } = pair(&mut self.pairs, peer);
+            let PeerOts { receiver, pads, .. } = pair(&mut self.pairs, peer);
             let products = &mut pads[..shares.len()];
             receiver.finish_correlate(self.parties.channel(peer), offers, bits, products)?;
             subtract_doubled(shares, products);
         }
         for peer in (rank(me) + 1..parties).map(rank) {
-            let Pair { sender, words: [zero, one], .. } = pair(&mut self.pairs, peer);
+            let PeerOts { sender, words: [zero, one], .. } = pair(&mut self.pairs, peer);
             let (products, one) = (&mut zero[..shares.len()], &one[..shares.len()]);
             sender.offer_words(self.parties.channel(peer), offers, shares, products, one)?;
             subtract_doubled(shares, products);

@@ -40,15 +40,15 @@ const KINDS: usize = 104;
 const _: () = assert!(BOUND_OFFSET + KINDS + 4 == KINDS_OFFSET);
 
 /// The header of a file.
-pub(super) struct Header {
+pub(super) struct FileHeader {
     pub(super) used: bool,
     pub(super) salt: Zeroizing<[u8; SALT_BYTES]>,
     pub(super) bound: Vec<u8>,
     pub(super) check: Tag,
 }
 
-impl Header {
-    pub(super) fn read(file: &File, path: &Path) -> Result<Header, StoreError> {
+impl FileHeader {
+    pub(super) fn read(file: &File, path: &Path) -> Result<FileHeader, StoreError> {
         let unknown = || StoreError::Unknown { path: path.to_owned(), version: VERSION };
         let mut fixed = Zeroizing::new([0; KINDS_OFFSET]);
         read_at(file, path, &mut *fixed, 0)?;
@@ -68,7 +68,7 @@ impl Header {
         let (kinds, check) = rest.split_at(kinds * KIND_BYTES);
         let check = Tag::from_bytes(check.try_into().expect("a tag has 16 bytes"));
         let bound = [&fixed[BOUND_OFFSET..], kinds].concat();
-        Ok(Header { used, salt, bound, check })
+        Ok(FileHeader { used, salt, bound, check })
     }
 
     fn bytes<const N: usize>(&self, at: usize) -> [u8; N] {

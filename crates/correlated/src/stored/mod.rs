@@ -49,7 +49,7 @@ pub use sequential::nameless;
 pub use unfinished::UnfinishedFile;
 
 use header::{
-    BOUND_OFFSET, Header, MAGIC, PROTOCOL_BYTES, SALT_BYTES, STATE_OFFSET, TAG_BYTES, VERSION,
+    BOUND_OFFSET, FileHeader, MAGIC, PROTOCOL_BYTES, SALT_BYTES, STATE_OFFSET, TAG_BYTES, VERSION,
     bound_part,
 };
 use ledger::{Ledger, record};
@@ -274,7 +274,7 @@ impl StoredFile {
 
 /// A file of this key that is neither used nor in use, locked until it is dropped; its header is
 /// what was written.
-fn unused(path: &Path, key: &StoredKey) -> Result<(File, Header, PageCipher), StoreError> {
+fn unused(path: &Path, key: &StoredKey) -> Result<(File, FileHeader, PageCipher), StoreError> {
     let used = || StoreError::AlreadyUsed { path: path.to_owned() };
     let file = OpenOptions::new().read(true).write(true).open(path);
     let file = file.map_err(io(path, "opening"))?;
@@ -283,7 +283,7 @@ fn unused(path: &Path, key: &StoredKey) -> Result<(File, Header, PageCipher), St
         Err(fs::TryLockError::WouldBlock) => return Err(used()),
         Err(fs::TryLockError::Error(source)) => return Err(io(path, "locking")(source)),
     }
-    let header = Header::read(&file, path)?;
+    let header = FileHeader::read(&file, path)?;
     if header.used {
         return Err(used());
     }
@@ -321,7 +321,7 @@ impl<B: StoredBatch> BatchSource<B> for StoredSource {
 
 /// Refuses what was made for something else.
 fn fits<K>(
-    header: &Header,
+    header: &FileHeader,
     path: &Path,
     binding: &Binding<K>,
     family: [u8; 8],

@@ -27,7 +27,7 @@ pub(super) const HEADER_BYTES: usize = 16;
 const STORED_PAGE_BYTES: usize = PAGE_BYTES + TAG_BYTES;
 
 /// Where pages lie in a file, and their cipher.
-struct Pages {
+struct PageFile {
     file: File,
     path: PathBuf,
     /// The offset of the first page.
@@ -41,10 +41,10 @@ struct Pages {
     next: u64,
 }
 
-impl Pages {
-    fn new(file: File, path: &Path, start: u64, cipher: PageCipher) -> Pages {
+impl PageFile {
+    fn new(file: File, path: &Path, start: u64, cipher: PageCipher) -> PageFile {
         let page = Zeroizing::new(vec![0; STORED_PAGE_BYTES]);
-        Pages { file, path: path.to_owned(), start, cipher, page, at: 0, next: 0 }
+        PageFile { file, path: path.to_owned(), start, cipher, page, at: 0, next: 0 }
     }
 
     fn offset(&self) -> u64 {
@@ -59,13 +59,13 @@ impl Pages {
 
 /// Writes batches.
 pub(super) struct BatchWriter {
-    pages: Pages,
+    pages: PageFile,
 }
 
 impl BatchWriter {
     /// Writes pages from offset `start` on.
     pub(super) fn new(file: File, path: &Path, start: u64, cipher: PageCipher) -> BatchWriter {
-        BatchWriter { pages: Pages::new(file, path, start, cipher) }
+        BatchWriter { pages: PageFile::new(file, path, start, cipher) }
     }
 
     /// Appends a batch.
@@ -115,7 +115,7 @@ impl BatchWriter {
 
 /// Reads what a [`BatchWriter`] wrote.
 pub(super) struct BatchReader {
-    pages: Pages,
+    pages: PageFile,
     /// Whose file it is.
     me: usize,
 }
@@ -128,7 +128,7 @@ impl BatchReader {
         cipher: PageCipher,
         me: usize,
     ) -> BatchReader {
-        let mut pages = Pages::new(file, path, start, cipher);
+        let mut pages = PageFile::new(file, path, start, cipher);
         pages.at = PAGE_BYTES;
         BatchReader { pages, me }
     }

@@ -18,9 +18,9 @@ use crate::demand::{Demand, Schedule};
 use crate::generator::BatchGenerator;
 
 /// Where it lies.
-pub struct SequentialSource<B>(Place<B>);
+pub struct SequentialSource<B>(Backing<B>);
 
-enum Place<B> {
+enum Backing<B> {
     Memory(VecDeque<B>),
     File(Box<BatchReader>),
 }
@@ -49,7 +49,7 @@ impl<B: StoredBatch> SequentialSource<B> {
                 generator.make(kind, count, &mut batch)?;
                 batches.push_back(batch);
             }
-            return Ok(SequentialSource(Place::Memory(batches)));
+            return Ok(SequentialSource(Backing::Memory(batches)));
         }
         let cipher = PageCipher::from_seed(generator.prg().next_block());
         let file = nameless(directory)?;
@@ -62,12 +62,12 @@ impl<B: StoredBatch> SequentialSource<B> {
         }
         let (file, cipher, _) = writer.finish()?;
         let reader = BatchReader::new(file, directory, 0, cipher, me);
-        Ok(SequentialSource(Place::File(Box::new(reader))))
+        Ok(SequentialSource(Backing::File(Box::new(reader))))
     }
 
     /// Returns whether the batches lie in memory and not in a file.
     pub(crate) fn is_in_memory(&self) -> bool {
-        matches!(self.0, Place::Memory(_))
+        matches!(self.0, Backing::Memory(_))
     }
 }
 
@@ -83,10 +83,10 @@ pub fn nameless(directory: &Path) -> Result<File, StoreError> {
 impl<B: StoredBatch> BatchSource<B> for SequentialSource<B> {
     fn next(&mut self, _: B::Kind, _: usize, used: Option<B>) -> Result<B, CorrelatedError> {
         match &mut self.0 {
-            Place::Memory(batches) => {
+            Backing::Memory(batches) => {
                 Ok(batches.pop_front().expect("no more is used than was demanded"))
             }
-            Place::File(reader) => {
+            Backing::File(reader) => {
                 let mut batch = used.unwrap_or_else(B::empty);
                 reader.read(&mut batch)?;
                 Ok(batch)

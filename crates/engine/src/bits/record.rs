@@ -7,7 +7,7 @@
 use phineus_bytecode::{Instruction, Op};
 use phineus_circuits::aes::ROUND_KEYS;
 use phineus_circuits::least_depth::{adder, aes, count, divider, multiplier, order, sha256, shift};
-use phineus_circuits::record::{Recorder, Template, Wire};
+use phineus_circuits::record::{CircuitTemplate, Recorder, Wire};
 
 /// Which circuit of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +37,7 @@ pub fn is_repeated(instruction: &Instruction, k: usize) -> bool {
 ///
 /// # Panics
 /// On operations that are not computed: input, output and directives.
-pub fn record(instruction: &Instruction, family: Family) -> Template {
+pub fn record(instruction: &Instruction, family: Family) -> CircuitTemplate {
     let lanes = if is_lane_wise(instruction.op) { 1 } else { instruction.lanes };
     let instruction = Instruction { lanes, ..*instruction };
     let mut recorder = Recorder::new();

@@ -1,6 +1,6 @@
 //! Local operations on packed rows against the meanings in the op table.
 
-use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
+use phineus_bytecode::random::{RandomOptions, SeededRng, Seeds, random_program};
 use phineus_bytecode::{Instruction, Lanes, OPS, Op};
 
 use super::{execute, from_bits, row_bytes, row_words, rows_to_words, to_bits, words_to_rows};
@@ -52,7 +52,7 @@ fn local_operations_compute_what_the_table_says() {
                 ..RandomOptions::default()
             };
             let (program, _) = random_program(seed, &options);
-            let mut random = Random::new(seed);
+            let mut random = SeededRng::new(seed);
             for instruction in program.iter().filter(|i| i.op == info.op) {
                 // The absolute value of a signed integer is no movement.
                 let is_local = is_local && (info.op != Op::Abs || !instruction.element.is_signed());
@@ -62,7 +62,7 @@ fn local_operations_compute_what_the_table_says() {
     }
 }
 
-fn check(instruction: &Instruction, is_local: bool, random: &mut Random) {
+fn check(instruction: &Instruction, is_local: bool, random: &mut SeededRng) {
     let info = instruction.op.info();
     let shapes: Vec<_> = (0..info.operands.len()).map(|k| instruction.operand_shape(k)).collect();
     let mut draw = || -> Vec<Lanes> {
@@ -106,7 +106,7 @@ fn check(instruction: &Instruction, is_local: bool, random: &mut Random) {
 
 #[test]
 fn rows_of_bytes_words_and_lanes_agree() {
-    let mut random = Random::new(3);
+    let mut random = SeededRng::new(3);
     for lanes in [1, 7, 8, 9, 63, 64, 65, 130] {
         for width in [1u16, 5, 64, 256] {
             let value: Lanes = (0..lanes).map(|_| random.lane(width)).collect();

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    BlockEnd, FileSummary, Flow, Instruction, Kind, Op, ProgramWriter, RegisterStep, Successor,
+    BlockEnd, FileKind, FileSummary, Flow, Instruction, Op, ProgramWriter, RegisterStep, Successor,
 };
 
 use crate::error::ProgramError;
@@ -90,7 +90,7 @@ impl RecordedBlock {
     pub(crate) fn temporary() -> Result<RecordedBlock, phineus_bytecode::Error> {
         let file = Spool(Rc::new(RefCell::new(SpooledTempFile::new(BLOCK_KEPT_BYTES))));
         let output: Box<dyn Write> = Box::new(file.clone());
-        let recorded = RecordedBlock::new(ProgramWriter::new(output, Kind::Program)?);
+        let recorded = RecordedBlock::new(ProgramWriter::new(output, FileKind::Program)?);
         Ok(RecordedBlock { file: Some(file), ..recorded })
     }
 

@@ -29,7 +29,7 @@ fn sender(
 ) -> Result<SoftSpokenSender, OtError> {
     let mut prg = prg(seed);
     let delta = Delta::random(&mut prg);
-    let security = Security::Malicious;
+    let security = AdversaryModel::Malicious;
     SoftSpokenSender::setup_for(channel, &mut prg, &session(seed), field, security, delta)
 }
 
@@ -39,7 +39,7 @@ fn receiver(
     seed: u128,
 ) -> Result<SoftSpokenReceiver, OtError> {
     let mut prg = prg(!seed);
-    let security = Security::Malicious;
+    let security = AdversaryModel::Malicious;
     SoftSpokenReceiver::setup_for(channel, &mut prg, &session(seed), field, security)
 }
 

@@ -1,6 +1,6 @@
 //! Files of a scratch against vectors of bytes.
 
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::SeededRng;
 use proptest::prelude::*;
 
 use super::*;
@@ -25,7 +25,7 @@ proptest! {
         let scratch = scratch(chunks * CHUNK_BYTES as u64);
         let mut files = [scratch.file(), scratch.file()];
         let mut meant = [Vec::new(), Vec::new()];
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let mut peak = 0;
         for _ in 0..40 {
             let which = random.below(2) as usize;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Cursor;
 
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, PlanDescription, PortOrder, ProgramReader,
+    CostModel, Description, FileKind, Instruction, PlanDescription, PortOrder, ProgramReader,
     ProgramWriter,
 };
 use phineus_plan::{Error, Lookahead, PlanOptions, plan};
@@ -27,7 +27,7 @@ impl CostModel for Uniform {
     }
 }
 
-pub fn write(kind: Kind, instructions: &[Instruction], description: &Description) -> File {
+pub fn write(kind: FileKind, instructions: &[Instruction], description: &Description) -> File {
     let mut writer = ProgramWriter::new(Vec::new(), kind).expect("memory does not fail");
     for instruction in instructions {
         writer.push(instruction).expect("memory does not fail");

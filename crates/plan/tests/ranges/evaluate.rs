@@ -8,7 +8,8 @@ use std::io::Cursor;
 
 use phineus_bytecode::binary::to_bytes;
 use phineus_bytecode::{
-    Description, ElementType, Instruction, Kind, Lane, Lanes, Op, ProgramReader, Sharing, mask_of,
+    Description, ElementType, FileKind, Instruction, Lane, Lanes, Op, ProgramReader, Sharing,
+    mask_of,
 };
 use phineus_plan::{Claim, Claims, Error, check_ranges, lower_with_claims};
 
@@ -51,7 +52,7 @@ fn is_in_type(value: i128, element: ElementType) -> bool {
 
 /// A program in its binary form.
 pub fn read(program: &[Instruction], description: &Description) -> ProgramReader<Cursor<Vec<u8>>> {
-    let bytes = to_bytes(Kind::Program, program, description).expect("in memory");
+    let bytes = to_bytes(FileKind::Program, program, description).expect("in memory");
     ProgramReader::open(Cursor::new(bytes)).expect("just written")
 }
 

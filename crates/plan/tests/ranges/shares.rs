@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use phineus_bytecode::layout::ring_bytes;
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{ElementType, Instruction, Lane, Lanes, Op, Sharing, mask_of};
 
 use super::evaluate::{Brought, Fault};
@@ -23,7 +23,7 @@ pub fn can_be_additive(i: &Instruction) -> bool {
 pub fn given(
     program: &[Instruction],
     brought: Brought<'_>,
-    random: &mut Random,
+    random: &mut SeededRng,
 ) -> Result<Vec<Lanes>, Fault> {
     let mut values: HashMap<u64, (Sharing, Lanes)> = HashMap::new();
     let mut given = Vec::new();

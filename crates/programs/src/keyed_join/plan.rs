@@ -24,18 +24,18 @@ const REPEATS_MAX: u32 = 64;
 const CATEGORIES_MAX: u64 = 4096;
 
 /// A join as its parameters describe it.
-pub(super) struct Plan {
+pub(super) struct JoinParameters {
     pub(super) key: Vec<Column>,
     /// Payload columns of each owner.
     pub(super) payload: [Vec<Column>; 2],
     pub(super) repeats: u32,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: JoinResult,
     /// Who learns something, by site.
     learns: [bool; 2],
 }
 
 /// The kind of result that the receivers learn.
-pub(super) enum Wanted {
+pub(super) enum JoinResult {
     /// Something about each of their own rows.
     Rows {
         /// Whether rows without a partner are shown.
@@ -68,8 +68,8 @@ pub(super) fn rows_name(site: usize) -> String {
     format!("joined_{}", SITES[site])
 }
 
-impl Plan {
-    pub(super) fn of(arguments: &Arguments) -> Result<Plan, ProgramError> {
+impl JoinParameters {
+    pub(super) fn of(arguments: &Arguments) -> Result<JoinParameters, ProgramError> {
         let key = columns(arguments, "key", Kinds::All)?;
         if key.is_empty() {
             return Err(arguments.bad("key", "at least one column"));
@@ -92,7 +92,7 @@ impl Plan {
         let to = named_receivers(arguments, &names)?;
         let learns = SITES.map(|site| to.contains(&site));
         let wanted = wanted(arguments, &payload)?;
-        let plan = Plan { key, payload, repeats, wanted, learns };
+        let plan = JoinParameters { key, payload, repeats, wanted, learns };
         for (name, bits) in [("key", plan.compared_bits()), ("left and right", plan.payload_bits())]
         {
             if bits > BITS_MAX {
@@ -118,8 +118,8 @@ impl Plan {
     pub(super) fn payload_bits(&self) -> u16 {
         let [left, right] = [0, 1].map(|site| width_of(&self.sent(site)));
         let bits = match self.wanted {
-            Wanted::Rows { .. } => left.max(right),
-            Wanted::Totals(_) => left.saturating_add(right),
+            JoinResult::Rows { .. } => left.max(right),
+            JoinResult::Totals(_) => left.saturating_add(right),
         };
         bits.max(1)
     }
@@ -127,9 +127,9 @@ impl Plan {
     /// The payload columns that an owner brings: those that somebody has a use for.
     pub(super) fn sent(&self, site: usize) -> Vec<Column> {
         match &self.wanted {
-            Wanted::Rows { .. } if !self.learns[1 - site] => Vec::new(),
-            Wanted::Rows { .. } => self.payload[site].clone(),
-            Wanted::Totals(totals) => {
+            JoinResult::Rows { .. } if !self.learns[1 - site] => Vec::new(),
+            JoinResult::Rows { .. } => self.payload[site].clone(),
+            JoinResult::Totals(totals) => {
                 let used = totals.places().filter(|place| place.site == site);
                 let mut used: Vec<usize> = used.map(|place| place.column).collect();
                 used.sort_unstable();
@@ -157,8 +157,8 @@ impl Plan {
         let none = || tracer.constant(all, phineus_bytecode::Lane::ZERO).tile(lanes);
         let Some(payload) = payload else { return none() };
         match (&self.wanted, site) {
-            (Wanted::Rows { .. }, _) | (Wanted::Totals(_), 0) => payload.cast(all),
-            (Wanted::Totals(_), _) => match width_of(&self.sent(0)) {
+            (JoinResult::Rows { .. }, _) | (JoinResult::Totals(_), 0) => payload.cast(all),
+            (JoinResult::Totals(_), _) => match width_of(&self.sent(0)) {
                 0 => payload.cast(all),
                 below => {
                     let below = ElementType::unsigned(below);
@@ -191,7 +191,7 @@ impl Plan {
 
     /// Whether rows without a partner are shown.
     pub(super) fn keeps_all(&self) -> bool {
-        matches!(self.wanted, Wanted::Rows { all: true })
+        matches!(self.wanted, JoinResult::Rows { all: true })
     }
 
     /// Columns that a site learns of one partner: whether there is one, and the partner's columns.
@@ -208,7 +208,7 @@ impl Plan {
 
     /// Categories are numbers from 0 on.
     pub(super) fn ranges(&self) -> Vec<ColumnRange> {
-        let Wanted::Totals(Totals { category: Some((place, count)), .. }) = &self.wanted else {
+        let JoinResult::Totals(Totals { category: Some((place, count)), .. }) = &self.wanted else {
             return Vec::new();
         };
         let name = &self.payload[place.site][place.column].name;
@@ -227,7 +227,7 @@ impl Plan {
             columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>().join(", ")
         };
         match &self.wanted {
-            Wanted::Rows { .. } => {
+            JoinResult::Rows { .. } => {
                 let one = |site: usize| {
                     let (own, partner) = (SITES[site], SITES[1 - site]);
                     let sent = names(self.sent(1 - site));
@@ -248,7 +248,7 @@ impl Plan {
                     each.join("; ")
                 )
             }
-            Wanted::Totals(totals) => {
+            JoinResult::Totals(totals) => {
                 let value = totals.value.map(|place| self.bits_of(place).1.name);
                 let value = value.unwrap_or_default();
                 let mut what = Vec::new();
@@ -283,12 +283,12 @@ impl Totals {
     }
 }
 
-fn wanted(arguments: &Arguments, payload: &[Vec<Column>; 2]) -> Result<Wanted, ProgramError> {
+fn wanted(arguments: &Arguments, payload: &[Vec<Column>; 2]) -> Result<JoinResult, ProgramError> {
     let expected = "rows, or any of count,sum,mean separated by commas";
     let result: String = arguments.parsed("result", expected)?;
     if result == "rows" {
         let all = choice(arguments, "how", &["inner", "left"])? == "left";
-        return Ok(Wanted::Rows { all });
+        return Ok(JoinResult::Rows { all });
     }
     let (mut count, mut sum, mut mean) = (false, false, false);
     for word in result.split(',') {
@@ -325,7 +325,7 @@ fn wanted(arguments: &Arguments, payload: &[Vec<Column>; 2]) -> Result<Wanted, P
         }
         Some((place, count))
     };
-    Ok(Wanted::Totals(Totals { count, sum, mean, value, category }))
+    Ok(JoinResult::Totals(Totals { count, sum, mean, value, category }))
 }
 
 /// The payload column that parameter `name` says.
@@ -354,7 +354,7 @@ fn place(
 }
 
 /// Columns of totals: the category, if there are some, then what is wanted.
-pub(super) fn total_columns(plan: &Plan, totals: &Totals) -> Vec<Column> {
+pub(super) fn total_columns(plan: &JoinParameters, totals: &Totals) -> Vec<Column> {
     let mut all = Vec::new();
     if let Some((place, _)) = totals.category {
         let name = plan.bits_of(place).1.name;

@@ -5,13 +5,19 @@ use phineus_frontend::{Tracer, Value};
 use phineus_oblivious::Matching;
 
 use super::plan::{
-    MEAN_BITS, PayloadColumn, Plan, SUM_BITS, Totals, mean_fraction, places_of, total_columns,
+    JoinParameters, MEAN_BITS, PayloadColumn, SUM_BITS, Totals, mean_fraction, places_of,
+    total_columns,
 };
 use crate::SITES;
 
 /// Gives out the totals.
 #[track_caller]
-pub(super) fn give(tracer: &Tracer, plan: &Plan, totals: &Totals, matching: Option<&Matching>) {
+pub(super) fn give(
+    tracer: &Tracer,
+    plan: &JoinParameters,
+    totals: &Totals,
+    matching: Option<&Matching>,
+) {
     let categories = totals.category.as_ref().map_or(1, |(_, count)| *count);
     let mut sums = vec![(Vec::new(), Vec::new()); categories as usize];
     if let Some(matching) = matching {
@@ -44,14 +50,14 @@ pub(super) fn give(tracer: &Tracer, plan: &Plan, totals: &Totals, matching: Opti
 
 const COUNT: ElementType = ElementType::unsigned(32);
 
-fn value_type(plan: &Plan, totals: &Totals) -> ElementType {
+fn value_type(plan: &JoinParameters, totals: &Totals) -> ElementType {
     let signed = totals.value.is_some_and(|place| plan.bits_of(place).1.element.is_signed());
     ElementType::integer(SUM_BITS, signed)
 }
 
 /// The value of a column, with its sign.
 #[track_caller]
-fn extended(plan: &Plan, place: PayloadColumn, joined: &Value) -> Value {
+fn extended(plan: &JoinParameters, place: PayloadColumn, joined: &Value) -> Value {
     let (start, column) = plan.bits_of(place);
     let value = joined.bit_slice(start, column.element.width());
     value.with_sign(column.element.is_signed())
@@ -60,7 +66,7 @@ fn extended(plan: &Plan, place: PayloadColumn, joined: &Value) -> Value {
 /// Bits that are 1 where a pair matches and is of a category.
 #[track_caller]
 fn in_category(
-    plan: &Plan,
+    plan: &JoinParameters,
     totals: &Totals,
     category: u64,
     is_pair: &Value,
@@ -77,7 +83,7 @@ fn in_category(
 #[track_caller]
 fn row(
     tracer: &Tracer,
-    plan: &Plan,
+    plan: &JoinParameters,
     totals: &Totals,
     category: u64,
     (counts, values): (Vec<Value>, Vec<Value>),

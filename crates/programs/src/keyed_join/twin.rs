@@ -4,18 +4,20 @@ use std::collections::HashMap;
 
 use phineus_bytecode::{Column, Lane, Table, mask_of};
 
-use super::plan::{Plan, SUM_BITS, Totals, Wanted, mean_fraction, places_of, total_columns};
+use super::plan::{
+    JoinParameters, JoinResult, SUM_BITS, Totals, mean_fraction, places_of, total_columns,
+};
 use crate::SITES;
-use crate::random::Random;
+use crate::random::SeededRng;
 
 /// Rows by key.
 type Index = HashMap<Vec<Lane>, Vec<u64>>;
 
-fn key_of(plan: &Plan, table: &Table, row: u64) -> Vec<Lane> {
+fn key_of(plan: &JoinParameters, table: &Table, row: u64) -> Vec<Lane> {
     (0..plan.key.len()).map(|column| table.cell(row, column)).collect()
 }
 
-fn index(plan: &Plan, table: &Table) -> Index {
+fn index(plan: &JoinParameters, table: &Table) -> Index {
     let mut index = Index::new();
     for row in 0..table.row_count() {
         index.entry(key_of(plan, table, row)).or_default().push(row);
@@ -24,18 +26,18 @@ fn index(plan: &Plan, table: &Table) -> Index {
 }
 
 /// The outputs of a join.
-pub(super) fn outputs(plan: &Plan, inputs: &[Table]) -> Vec<Table> {
+pub(super) fn outputs(plan: &JoinParameters, inputs: &[Table]) -> Vec<Table> {
     match &plan.wanted {
-        Wanted::Rows { .. } => plan
+        JoinResult::Rows { .. } => plan
             .receivers()
             .map(|site| rows_of(plan, site, &inputs[site], &inputs[1 - site]))
             .collect(),
-        Wanted::Totals(totals) => vec![totals_of(plan, totals, inputs)],
+        JoinResult::Totals(totals) => vec![totals_of(plan, totals, inputs)],
     }
 }
 
 /// The result about a site's own rows.
-fn rows_of(plan: &Plan, site: usize, own: &Table, other: &Table) -> Table {
+fn rows_of(plan: &JoinParameters, site: usize, own: &Table, other: &Table) -> Table {
     let partners = index(plan, other);
     let slots = plan.slots(site);
     let columns: Vec<Column> = (0..slots).flat_map(|slot| plan.slot_columns(site, slot)).collect();
@@ -75,7 +77,7 @@ fn lane(value: i128, width: u16) -> Lane {
     (Lane::from(value as u128) | high << 128) & mask_of(width)
 }
 
-fn totals_of(plan: &Plan, totals: &Totals, inputs: &[Table]) -> Table {
+fn totals_of(plan: &JoinParameters, totals: &Totals, inputs: &[Table]) -> Table {
     let first = index(plan, &inputs[0]);
     let categories = totals.category.as_ref().map_or(1, |(_, count)| *count) as usize;
     let mut sums = vec![(0i128, 0i128); categories];
@@ -120,7 +122,11 @@ fn totals_of(plan: &Plan, totals: &Totals, inputs: &[Table]) -> Table {
 }
 
 /// Random tables of which about half of the keys match.
-pub(super) fn generated(plan: &Plan, rows: [u64; 2], random: &mut Random) -> Vec<Table> {
+pub(super) fn generated(
+    plan: &JoinParameters,
+    rows: [u64; 2],
+    random: &mut SeededRng,
+) -> Vec<Table> {
     let mut keys: Vec<Vec<Lane>> = Vec::new();
     let mut tables = Vec::new();
     let ranges = plan.ranges();

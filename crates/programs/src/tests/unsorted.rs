@@ -7,13 +7,13 @@ use std::io::{Cursor, Read, Seek};
 use std::thread;
 
 use phineus_bytecode::{
-    InputPort, Kind, Lane, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
+    FileKind, InputPort, Lane, PortOrder, ProgramReader, ProgramWriter, RowOrder, Table,
 };
 use phineus_channels::memory_mesh;
 use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer};
 use phineus_crypto::field::{F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{FrameMemory, Inputs, Memory, RunError, run};
+use phineus_engine::{FrameMemory, Inputs, RunError, RunMemory, run};
 use phineus_frontend::{Arguments, Program, arranged, reference, trace_to_file};
 use phineus_ot::SessionId;
 use phineus_plan::{
@@ -123,7 +123,7 @@ fn planned_with<F: Field>(
 fn without_order<R: Read + Seek>(program: &mut ProgramReader<R>) -> Vec<u8> {
     let mut description = program.description().clone();
     description.inputs.iter_mut().for_each(|port| port.order = RowOrder::Given);
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     program.for_each(|i| writer.push(i)).expect("just written");
     writer.finish(&description).expect("a valid description").0
 }
@@ -148,7 +148,7 @@ fn ends<F: Field>(plan: &Plan, field: FieldName, inputs: &[Table]) -> Vec<End> {
             let stated = description.plan.as_ref().expect("it is planned");
             let page_bytes = stated.page_bytes() as u32;
             let frames = FrameMemory::new(stated.frame_count as u32, page_bytes).expect("memory");
-            let memory = &mut Memory { frames, storage: None };
+            let memory = &mut RunMemory { frames, storage: None };
             let ran = run(&mut read(&plan), &mut driver, memory, &mut |_| true);
             let rounds = driver.rounds();
             let (parties, outputs, _) = driver.into_parts();

@@ -2,10 +2,10 @@
 
 use phineus_crypto::{Block, Delta};
 use phineus_ot::{
-    ChoiceBits, ChosenOtReceiver, ChosenOtSender, CorrelatedOtReceiver, CorrelatedOtSender,
-    Correlation, FieldBits, LpnParameters, OtExtensionReceiver, OtExtensionSender, OtKind,
-    PrecomputedReceiver, PrecomputedSender, RandomOtReceiver, RandomOtSender, Security, SessionId,
-    SoftSpokenReceiver, SoftSpokenSender,
+    AdversaryModel, ChoiceBits, ChosenOtReceiver, ChosenOtSender, CorrelatedOtReceiver,
+    CorrelatedOtSender, Correlation, FieldBits, LpnParameters, OtExtensionReceiver,
+    OtExtensionSender, OtKind, PrecomputedReceiver, PrecomputedSender, RandomOtReceiver,
+    RandomOtSender, SessionId, SoftSpokenReceiver, SoftSpokenSender,
 };
 
 use crate::wire::{Wire, both, secret_prg, secret_words};
@@ -36,15 +36,15 @@ pub fn base() {
 pub fn softspoken() {
     for bits in [2, 5] {
         let field = FieldBits::new(bits).expect("a size that there is");
-        extension(field, Security::SemiHonest);
+        extension(field, AdversaryModel::SemiHonest);
     }
 }
 
 pub fn malicious() {
-    extension(FieldBits::DEFAULT, Security::Malicious);
+    extension(FieldBits::DEFAULT, AdversaryModel::Malicious);
 }
 
-fn extension(field: FieldBits, security: Security) {
+fn extension(field: FieldBits, security: AdversaryModel) {
     both(
         |mut channel| {
             let prg = &mut secret_prg(1);

@@ -5,11 +5,11 @@ use std::io::Cursor;
 
 use phineus_bytecode::random::{RandomOptions, random_inputs};
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, Lane, Layout, PortOrder, ProgramReader,
+    CostModel, Description, FileKind, Instruction, Lane, Layout, PortOrder, ProgramReader,
     ProgramWriter, Table,
 };
 use phineus_crypto::secret::{classify, declassify};
-use phineus_engine::{FrameMemory, Inputs, Memory, Storage, StorageBackend, StorageConfig};
+use phineus_engine::{FrameMemory, Inputs, RunMemory, Storage, StorageBackend, StorageConfig};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, plan};
 
 use crate::watch;
@@ -55,7 +55,7 @@ pub fn read(bytes: &[u8]) -> ProgramReader<Cursor<Vec<u8>>> {
 }
 
 pub fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     instructions.iter().for_each(|instruction| writer.push(instruction).expect("memory"));
     writer.finish(description).expect("a valid description").0
 }
@@ -97,7 +97,7 @@ pub fn planned(
 }
 
 /// Frames and a swap file for a plan.
-pub fn memory(description: &Description) -> Memory {
+pub fn memory(description: &Description) -> RunMemory {
     let plan = description.plan.as_ref().expect("it is planned");
     let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
@@ -109,7 +109,7 @@ pub fn memory(description: &Description) -> Memory {
         depth: 8,
     };
     let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    Memory { frames, storage }
+    RunMemory { frames, storage }
 }
 
 /// The tables that a party brings, as secrets.

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, with_sharings};
+use phineus_bytecode::random::{SeededRng, with_sharings};
 use phineus_bytecode::{Instruction, Op, Sharing};
 use phineus_engine::run;
 use phineus_plan::order;
@@ -27,7 +27,7 @@ pub fn all() {
 fn check(seed: u64) {
     let program = random(seed, PARTIES as u16 + 1, (64, 400));
     let right = expected(&program);
-    let mut choices = Random::new(seed);
+    let mut choices = SeededRng::new(seed);
     let pick = |instruction: &Instruction| {
         let is_sum = instruction.op == Op::LaneSum;
         let width = u64::from(instruction.element.width());

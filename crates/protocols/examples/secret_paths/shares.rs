@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, with_sharings};
+use phineus_bytecode::random::{SeededRng, with_sharings};
 use phineus_bytecode::{Description, Instruction, Layout, Op, Sharing, Table};
 use phineus_channels::Parties;
 use phineus_correlated::semi_honest::{CorrelatedRandomness, Dealer, Generator, Sequential};
@@ -12,7 +12,8 @@ use phineus_plan::order;
 use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram};
 use phineus_protocols::mixed::{
-    Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand,
+    Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, PlanDemand, YaoToArithmetic,
+    demand,
 };
 
 use crate::programs::{
@@ -85,7 +86,7 @@ pub fn clients() {
 
 /// Any sharing that an instruction can have.
 fn any(seed: u64) -> impl FnMut(&Instruction) -> Sharing {
-    let mut random = Random::new(seed);
+    let mut random = SeededRng::new(seed);
     move |instruction| match random.below(3) {
         0 if can_be_additive(instruction) => Sharing::Arithmetic,
         1 => Sharing::Garbled,
@@ -201,7 +202,7 @@ fn party(
     let (prg, session) = (secret_prg(100 + offline.me() as u128), SessionId::new([1; 32]));
     let made = Generator::setup(offline, prg, &session, FieldBits::LAN);
     let mut generator = made.expect("all are honest");
-    let needs = Needs::new(read(&plans.program), count).map(|need| Ok(need?));
+    let needs = PlanDemand::new(read(&plans.program), count).map(|need| Ok(need?));
     let (demand, directory) = (demand(description), std::env::temp_dir());
     let correlated = Sequential::make(&mut generator, demand, needs, 1 << 10, &directory);
     let correlated = correlated.expect("all are honest");

@@ -1,4 +1,4 @@
-//! [`Batch`]: AND gates whose tables are being made, and this party's part of the tables.
+//! [`GateBatch`]: AND gates whose tables are being made, and this party's part of the tables.
 //!
 //! What the parties compute together for gate `g` and every party `j`, all sums being XORs over
 //! the parties `i`, `H` being hashes of `i`'s keys (see `hash`) and `R_j` the offset of `j`:
@@ -29,7 +29,7 @@ use super::tables::make_room;
 type Bits = Zeroizing<Vec<u64>>;
 
 /// AND gates in progress.
-pub(super) struct Batch {
+pub(super) struct GateBatch {
     pub(super) number: u64,
     pub(super) gates: usize,
     /// This party's zero-keys of operands and results, with its shares of the masks.
@@ -67,13 +67,13 @@ pub(super) struct OtBits<'a> {
     pub(super) sent: &'a mut [Vec<u64>],
 }
 
-impl Batch {
+impl GateBatch {
     /// An empty batch with space for `capacity` gates, of party `me` of so many.
-    pub(super) fn new(capacity: usize, me: usize, parties: usize) -> Batch {
+    pub(super) fn new(capacity: usize, me: usize, parties: usize) -> GateBatch {
         let keys = || Zeroizing::new(vec![Block::ZERO; capacity]);
         let words = capacity.div_ceil(64);
         let bits = || Zeroizing::new(vec![0; words]);
-        Batch {
+        GateBatch {
             number: 0,
             gates: 0,
             a: keys(),
@@ -212,7 +212,7 @@ impl Batch {
     }
 }
 
-impl Drop for Batch {
+impl Drop for GateBatch {
     fn drop(&mut self) {
         // Shares of the tables hold multiples of the offset.
         self.rows.zeroize();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::{CostModel, Description, Instruction, Op};
-use phineus_circuits::record::Template;
+use phineus_circuits::record::CircuitTemplate;
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Block;
 use phineus_engine::bits::Family;
@@ -12,7 +12,7 @@ use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 use super::garbler::summed_bytes;
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::program::SUMS;
-use super::{Rows, is_linear};
+use super::{TemplateRows, is_linear};
 use crate::templates::{Templates, sum_of_shares};
 
 /// The names of the totals.
@@ -45,7 +45,7 @@ const NS_PER_HASH: u64 = 6;
 
 /// Amounts that are garbled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Garbled {
+pub struct GarbledAmounts {
     /// AND gates.
     pub gates: u64,
     /// Bytes that each party but the first tells it, so that it can decode sums.
@@ -90,7 +90,7 @@ impl PartyCosts {
 pub fn garbling_costs(
     party: usize,
     parties: usize,
-    garbled: Garbled,
+    garbled: GarbledAmounts,
     sizes: (FieldBits, BatchScale),
 ) -> PartyCosts {
     garbling_costs_of_blocks(party, parties, &[(garbled, 1)], sizes)
@@ -101,7 +101,7 @@ pub fn garbling_costs(
 pub fn garbling_costs_of_blocks(
     party: usize,
     parties: usize,
-    blocks: &[(Garbled, u64)],
+    blocks: &[(GarbledAmounts, u64)],
     sizes: (FieldBits, BatchScale),
 ) -> PartyCosts {
     let mut costs = PartyCosts::of_set_up(parties, sizes.0);
@@ -115,7 +115,7 @@ pub fn garbling_costs_of_blocks(
 fn batches_costs(
     party: usize,
     parties: usize,
-    Garbled { gates, decoding_bytes }: Garbled,
+    GarbledAmounts { gates, decoding_bytes }: GarbledAmounts,
     (field, scale): (FieldBits, BatchScale),
 ) -> PartyCosts {
     let peers = parties as u64 - 1;
@@ -167,7 +167,7 @@ pub struct GarblingCosts {
     field: FieldBits,
     scale: BatchScale,
     templates: Templates,
-    garbled: Garbled,
+    garbled: GarbledAmounts,
     scratch_bytes: u64,
     compute_ns: u64,
 }
@@ -180,7 +180,7 @@ impl GarblingCosts {
             field: FieldBits::DEFAULT,
             scale: BatchScale::FULL,
             templates: Templates::new(Family::FewestAnds),
-            garbled: Garbled::default(),
+            garbled: GarbledAmounts::default(),
             scratch_bytes: 0,
             compute_ns: 0,
         }
@@ -194,19 +194,19 @@ impl GarblingCosts {
 
     /// ANDs of an instruction and the bytes of its rows.
     fn measure(&mut self, instruction: &Instruction) -> (u64, u64) {
-        let ands = |template: &Template, lanes: usize| (template.and_count() * lanes) as u64;
+        let ands = |template: &CircuitTemplate, lanes: usize| (template.and_count() * lanes) as u64;
         match instruction.op {
             Op::Input if instruction.immediates[0] != SUMS => (0, 0),
             Op::Input | Op::Output => {
                 let sum = sum_of_shares(instruction, self.parties);
                 let (sum, lanes) = (self.templates.of(&sum).0, instruction.lanes as usize);
-                (ands(&sum, lanes), Rows::bytes(&sum, 1, lanes))
+                (ands(&sum, lanes), TemplateRows::bytes(&sum, 1, lanes))
             }
             _ if is_linear(instruction) => (0, 0),
             _ => {
                 let (template, lanes) = self.templates.of(instruction);
                 let planes = (1, self.parties);
-                (ands(&template, lanes), Rows::part_bytes(&template, planes, lanes))
+                (ands(&template, lanes), TemplateRows::part_bytes(&template, planes, lanes))
             }
         }
     }

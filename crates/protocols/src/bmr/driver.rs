@@ -2,8 +2,9 @@
 //!
 //! A wire is this party's zero-key with its share of the mask bit in the select bit. XORs are free,
 //! complements and constants are the first party's to make in its mask bits, and ANDs have new keys
-//! and masks and go to the [`Garbler`]. Nothing here depends on inputs, but for which blocks of a
-//! program of several are garbled: what their evaluation opens is told, to all parties the same.
+//! and masks and go to the [`TableGarbler`]. Nothing here depends on inputs, but for which blocks
+//! of a program of several are garbled: what their evaluation opens is told, to all parties the
+//! same.
 
 use std::sync::mpsc::Receiver;
 
@@ -17,20 +18,20 @@ use phineus_engine::{Driver, packed};
 use zeroize::Zeroizing;
 
 use super::fresh::FreshWires;
-use super::garbler::Garbler;
+use super::garbler::TableGarbler;
 use super::masked;
 use super::program::SUMS;
-use super::rows::{Gates, Rows, grow, linear};
+use super::rows::{LevelGates, TemplateRows, grow, linear};
 use crate::ProtocolError;
 use crate::templates::{Templates, sum_of_shares};
 
-impl<C: Channel> Gates for Garbler<C> {
+impl<C: Channel> LevelGates for TableGarbler<C> {
     type Error = ProtocolError;
 
     fn ands(
         &mut self,
         level: &Level,
-        rows: &Rows,
+        rows: &TemplateRows,
         products: &mut [Block],
     ) -> Result<(), ProtocolError> {
         for (and, products) in level.ands.iter().zip(products.chunks_exact_mut(rows.lanes)) {
@@ -42,10 +43,10 @@ impl<C: Channel> Gates for Garbler<C> {
 
 /// One party's garbling pass.
 pub(super) struct GarblingDriver<C> {
-    pub(super) garbler: Garbler<C>,
+    pub(super) garbler: TableGarbler<C>,
     templates: Templates,
     fresh: FreshWires,
-    rows: Rows,
+    rows: TemplateRows,
     scratch: Zeroizing<Vec<Block>>,
     me: usize,
     parties: usize,
@@ -58,7 +59,7 @@ impl<C: Channel> GarblingDriver<C> {
     /// Of `parties` parties, of which this is number `me`; of a program of several blocks, what
     /// they open comes through `opened`.
     pub(super) fn new(
-        garbler: Garbler<C>,
+        garbler: TableGarbler<C>,
         fresh: Block,
         (me, parties): (usize, usize),
         opened: Option<Receiver<Lane>>,
@@ -68,7 +69,7 @@ impl<C: Channel> GarblingDriver<C> {
             garbler,
             templates: Templates::new(Family::FewestAnds),
             fresh: FreshWires::new(fresh),
-            rows: Rows::new(1, flipped),
+            rows: TemplateRows::new(1, flipped),
             scratch: Zeroizing::default(),
             me,
             parties,
@@ -138,7 +139,7 @@ impl<C: Channel> Driver for GarblingDriver<C> {
             return Ok(());
         }
         let (template, lanes) = self.templates.of(instruction);
-        for part in Rows::parts(&template, self.parties, lanes) {
+        for part in TemplateRows::parts(&template, self.parties, lanes) {
             self.rows.reset_part(&template, part, lanes);
             self.rows.load_all(instruction, operands);
             self.rows.run(&template, &mut self.garbler)?;

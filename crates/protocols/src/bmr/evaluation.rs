@@ -10,7 +10,7 @@
 //! Cost for each AND: `2 n (n - 1)` hashes of `2 n` keys for `n` parties, `2 n^2` AES calls.
 
 use phineus_bytecode::{Instruction, Lane, Shape};
-use phineus_circuits::record::{Level, Template};
+use phineus_circuits::record::{CircuitTemplate, Level};
 use phineus_crypto::{Block, CrHash, JointGates};
 use zeroize::Zeroizing;
 
@@ -18,8 +18,8 @@ use super::fresh::FreshWires;
 use super::hash::{batch_hash, tweaks};
 use super::limits::GATES_PER_CHUNK;
 use super::masked;
-use super::rows::{Gates, Rows, grow, linear};
-use super::tables::{TableBatch, Tables};
+use super::rows::{LevelGates, TemplateRows, grow, linear};
+use super::tables::{GarbledTables, TableBatch};
 use crate::ProtocolError;
 
 /// One party's evaluation of garbled values.
@@ -28,14 +28,14 @@ pub(crate) struct Evaluation {
     parties: usize,
     fresh: FreshWires,
     offset: Block,
-    rows: Rows,
+    rows: TemplateRows,
     scratch: Zeroizing<Vec<Block>>,
-    gates: Evaluator,
+    gates: TableEvaluator,
 }
 
 /// Evaluates ANDs with the tables as they come.
-struct Evaluator {
-    tables: Tables,
+struct TableEvaluator {
+    tables: GarbledTables,
     batch: TableBatch,
     /// Gates of the batch that were evaluated, and bytes of its masks that were used.
     position: usize,
@@ -48,13 +48,13 @@ struct Evaluator {
     /// A party whose keys have the public values in their select bits.
     other: usize,
     parties: usize,
-    chunk: Chunk,
+    chunk: ChunkBuffers,
     linear: JointGates,
 }
 
 /// Buffers for evaluating a chunk of gates: for each gate a block, for some of them one for each
 /// party.
-struct Chunk {
+struct ChunkBuffers {
     /// The active keys, with the public values in their select bits, party after party.
     a: Zeroizing<Vec<Block>>,
     b: Zeroizing<Vec<Block>>,
@@ -64,24 +64,29 @@ struct Chunk {
     sums: Zeroizing<Vec<Block>>,
 }
 
-impl Chunk {
-    fn new(parties: usize) -> Chunk {
+impl ChunkBuffers {
+    fn new(parties: usize) -> ChunkBuffers {
         let blocks = |count: usize| Zeroizing::new(vec![Block::ZERO; count * GATES_PER_CHUNK]);
-        Chunk { a: blocks(parties), b: blocks(parties), permuted: blocks(2), sums: blocks(parties) }
+        ChunkBuffers {
+            a: blocks(parties),
+            b: blocks(parties),
+            permuted: blocks(2),
+            sums: blocks(parties),
+        }
     }
 }
 
 impl Evaluation {
-    pub(crate) fn new(tables: Tables, me: usize) -> Evaluation {
+    pub(crate) fn new(tables: GarbledTables, me: usize) -> Evaluation {
         let parties = tables.parties();
         Evaluation {
             me,
             parties,
             fresh: FreshWires::new(*tables.common.fresh),
             offset: tables.common.offset.block(),
-            rows: Rows::new(parties, (me == 0).then_some(0)),
+            rows: TemplateRows::new(parties, (me == 0).then_some(0)),
             scratch: Zeroizing::default(),
-            gates: Evaluator {
+            gates: TableEvaluator {
                 tables,
                 batch: TableBatch::default(),
                 position: 0,
@@ -91,7 +96,7 @@ impl Evaluation {
                 me,
                 other: usize::from(me == 0),
                 parties,
-                chunk: Chunk::new(parties),
+                chunk: ChunkBuffers::new(parties),
                 linear: JointGates::selected(),
             },
         }
@@ -122,11 +127,11 @@ impl Evaluation {
     pub(crate) fn circuit(
         &mut self,
         instruction: &Instruction,
-        (template, lanes): (&Template, usize),
+        (template, lanes): (&CircuitTemplate, usize),
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        for part in Rows::parts(template, self.parties, lanes) {
+        for part in TemplateRows::parts(template, self.parties, lanes) {
             self.rows.reset_part(template, part, lanes);
             self.rows.load_all(instruction, operands);
             self.rows.run(template, &mut self.gates)?;
@@ -139,7 +144,7 @@ impl Evaluation {
     /// Adds values of all parties: `planes` has for each party a plane of all their wires.
     pub(crate) fn sum(
         &mut self,
-        template: &Template,
+        template: &CircuitTemplate,
         shape: Shape,
         planes: &[Block],
         result: &mut [Block],
@@ -163,7 +168,7 @@ impl Evaluation {
     /// value and all masks; of every other, its mask, negative.
     pub(crate) fn masked_sum(
         &mut self,
-        template: &Template,
+        template: &CircuitTemplate,
         shape: Shape,
         value: &[Block],
         shares: &mut [u64],
@@ -232,7 +237,7 @@ impl Evaluation {
     }
 }
 
-impl Evaluator {
+impl TableEvaluator {
     /// Whether all of the batch was used.
     fn is_used_up(&self) -> bool {
         self.position == self.batch.gates && self.decoded == self.batch.decoding.len()
@@ -279,13 +284,13 @@ impl Evaluator {
     fn chunk(
         &mut self,
         level: &Level,
-        rows: &Rows,
+        rows: &TemplateRows,
         range: std::ops::Range<usize>,
         products: &mut [Block],
     ) {
         let count = range.len();
         self.load(level, rows, &range);
-        let Chunk { a, b, permuted, sums, .. } = &mut self.chunk;
+        let ChunkBuffers { a, b, permuted, sums, .. } = &mut self.chunk;
         sums.fill(Block::ZERO);
         for (owner, hash) in self.hashes.iter().enumerate() {
             let first = owner * GATES_PER_CHUNK;
@@ -306,14 +311,14 @@ impl Evaluator {
     }
 
     /// The active keys of a chunk's operands, and their public values.
-    fn load(&mut self, level: &Level, rows: &Rows, range: &std::ops::Range<usize>) {
+    fn load(&mut self, level: &Level, rows: &TemplateRows, range: &std::ops::Range<usize>) {
         let (lanes, other) = (rows.lanes, self.other);
         let mut next = range.start;
         while next < range.end {
             let (and, lane) = (level.ands[next / lanes], next % lanes);
             let gates = (lanes - lane).min(range.end - next);
             let at = next - range.start;
-            let Chunk { a, b, .. } = &mut self.chunk;
+            let ChunkBuffers { a, b, .. } = &mut self.chunk;
             for (slot, keys) in [(and.a, a), (and.b, b)] {
                 let row = rows.row(slot);
                 let plane = |party: usize| &row[party * lanes + lane..][..gates];
@@ -327,7 +332,7 @@ impl Evaluator {
 
     /// The active keys of the results, from the sums of hashes.
     fn combine(&mut self, count: usize) {
-        let Chunk { a, b, sums, .. } = &mut self.chunk;
+        let ChunkBuffers { a, b, sums, .. } = &mut self.chunk;
         for party in (0..self.parties).filter(|&party| party != self.me) {
             let first = party * GATES_PER_CHUNK;
             let [a, b] = [&a, &b].map(|keys| &keys[first..][..count]);
@@ -358,13 +363,13 @@ impl Evaluator {
     }
 }
 
-impl Gates for Evaluator {
+impl LevelGates for TableEvaluator {
     type Error = ProtocolError;
 
     fn ands(
         &mut self,
         level: &Level,
-        rows: &Rows,
+        rows: &TemplateRows,
         products: &mut [Block],
     ) -> Result<(), ProtocolError> {
         let gates = level.ands.len() * rows.lanes;

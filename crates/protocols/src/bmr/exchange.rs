@@ -12,7 +12,7 @@ use super::limits::window_bytes;
 use crate::ProtocolError;
 
 /// Parts of the messages that are exchanged.
-pub(super) trait Parts {
+pub(super) trait MessageParts {
     /// Bytes to and from `peer`.
     fn lengths(&self, peer: usize) -> (usize, usize);
     /// Writes the bytes from `at` on that `peer` gets.
@@ -24,7 +24,7 @@ pub(super) trait Parts {
 /// Exchanges `parts` with all peers.
 pub(super) fn exchange<C: Channel>(
     parties: &mut Parties<C>,
-    parts: &mut impl Parts,
+    parts: &mut impl MessageParts,
 ) -> Result<(), ProtocolError> {
     let (mut sent, mut received) = (vec![0; parties.count()], vec![0; parties.count()]);
     let window = window_bytes(parties.ahead_bytes());

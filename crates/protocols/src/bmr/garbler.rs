@@ -1,4 +1,4 @@
-//! [`Garbler`]: makes the tables of batches of AND gates together with all other parties.
+//! [`TableGarbler`]: makes the tables of batches of AND gates together with all other parties.
 //!
 //! Sources: Ben-Efraim, Lindell, Omri, CCS 2016, as in Braun, Demmler, Schneider, Tkachenko,
 //! "MOTION", TOPS 2022 (ePrint 2020/1137), Section 6.3, with these deviations:
@@ -19,7 +19,7 @@
 //! party 48 bytes of tables to the peer of two parties, `96 (n - 1)` to all peers with more, and
 //! `4 n` hashes of 4 keys, `4 + 4 n` AES calls; to the first party besides the bits that it
 //! decodes. Two rounds a batch, since a batch's messages go with those of the batches around it:
-//! see [`Garbler::step`].
+//! see [`TableGarbler::step`].
 //! Invariants: all parties meet the same gates in the same order.
 //! Not protected: malicious parties; nobody checks a table.
 
@@ -31,12 +31,12 @@ use phineus_crypto::{Block, Delta, Prg};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::batch::Batch;
-use super::exchange::{Parts, exchange, gather, xor_bytes};
+use super::batch::GateBatch;
+use super::batch_sink::BatchSink;
+use super::exchange::{MessageParts, exchange, gather, xor_bytes};
 use super::hash::batch_hash;
 use super::limits::{ROWS, gates_per_batch};
-use super::links::Link;
-use super::sink::Sink;
+use super::links::PeerOts;
 use super::tables::TableBatch;
 use crate::ProtocolError;
 
@@ -49,41 +49,41 @@ pub(super) fn summed_bytes(gates: usize, party: usize, parties: usize) -> Range<
 }
 
 /// One party's side of garbling.
-pub(super) struct Garbler<C> {
+pub(super) struct TableGarbler<C> {
     parties: Parties<C>,
-    links: Vec<Option<Link>>,
+    links: Vec<Option<PeerOts>>,
     offset: Delta,
     /// This party's start value.
     start: Block,
     /// How large batches are.
     scale: BatchScale,
     prg: Prg,
-    sink: Sink,
+    sink: BatchSink,
     /// The batch that is being filled.
-    current: Batch,
+    current: GateBatch,
     /// The one whose mask bits have been multiplied.
-    second: Option<Batch>,
+    second: Option<GateBatch>,
     /// The one of which every party has a part of the sums.
-    third: Option<Batch>,
-    spare: Vec<Batch>,
+    third: Option<GateBatch>,
+    spare: Vec<GateBatch>,
     next_number: u64,
     bits: [Zeroizing<Vec<u64>>; 2],
 }
 
-impl<C: Channel> Garbler<C> {
+impl<C: Channel> TableGarbler<C> {
     pub(super) fn new(
         parties: Parties<C>,
-        links: Vec<Option<Link>>,
+        links: Vec<Option<PeerOts>>,
         offset: Delta,
         (start, scale): (Block, BatchScale),
         mut prg: Prg,
-        sink: Sink,
-    ) -> Garbler<C> {
+        sink: BatchSink,
+    ) -> TableGarbler<C> {
         let (count, capacity) = (parties.count(), gates_per_batch(parties.count(), scale));
-        let mut current = Batch::new(capacity, parties.me(), count);
+        let mut current = GateBatch::new(capacity, parties.me(), count);
         current.reset(0, &mut prg);
         let bits = || Zeroizing::new(vec![0; capacity.div_ceil(64)]);
-        Garbler {
+        TableGarbler {
             parties,
             links,
             offset,
@@ -138,18 +138,18 @@ impl<C: Channel> Garbler<C> {
 
     /// Oblivious transfers made with each peer, of all peers the most.
     pub(super) fn ots_made(&self) -> u64 {
-        self.links.iter().flatten().map(Link::ots_made).max().unwrap_or(0)
+        self.links.iter().flatten().map(PeerOts::ots_made).max().unwrap_or(0)
     }
 
     /// The channels, and where the batches went.
-    pub(super) fn into_parts(self) -> (Parties<C>, Sink) {
+    pub(super) fn into_parts(self) -> (Parties<C>, BatchSink) {
         (self.parties, self.sink)
     }
 
     fn end_batch(&mut self) -> Result<(), ProtocolError> {
         let (me, count) = (self.parties.me(), self.parties.count());
         let capacity = gates_per_batch(count, self.scale);
-        let new = || Batch::new(capacity, me, count);
+        let new = || GateBatch::new(capacity, me, count);
         let mut next = self.spare.pop().unwrap_or_else(new);
         next.reset(self.next_number, &mut self.prg);
         self.next_number += 1;
@@ -159,7 +159,7 @@ impl<C: Channel> Garbler<C> {
 
     /// One step: OTs for the masks of `first`'s operands and for the products of the batch before,
     /// then the corrections of the one, the tables of the other, and the sums of the third.
-    fn step(&mut self, mut first: Option<Batch>) -> Result<(), ProtocolError> {
+    fn step(&mut self, mut first: Option<GateBatch>) -> Result<(), ProtocolError> {
         let (me, count) = (self.parties.me(), self.parties.count());
         let (mut second, mut third) = (self.second.take(), self.third.take());
         if let Some(batch) = &mut first {
@@ -180,9 +180,9 @@ impl<C: Channel> Garbler<C> {
             let hash = batch_hash(self.start, batch.number);
             batch.garble(&self.offset, &hash);
         }
-        let mut parts = Messages { me, count, first, second, third };
+        let mut parts = StepMessages { me, count, first, second, third };
         exchange(&mut self.parties, &mut parts)?;
-        Messages { first, second, third, .. } = parts;
+        StepMessages { first, second, third, .. } = parts;
         if let Some(batch) = &mut first {
             self.parties.peers().for_each(|peer| batch.correct(peer));
             let masks = batch.product.iter_mut().zip(batch.mask_w.iter());
@@ -201,7 +201,7 @@ impl<C: Channel> Garbler<C> {
         Ok(())
     }
 
-    fn emit(&mut self, mut batch: Batch) -> Result<(), ProtocolError> {
+    fn emit(&mut self, mut batch: GateBatch) -> Result<(), ProtocolError> {
         // Without gates there are only sums to decode, which the first party does: nobody else
         // takes such a batch, and it is the last one of a block.
         if batch.gates == 0 && self.parties.me() != 0 {
@@ -224,11 +224,11 @@ impl<C: Channel> Garbler<C> {
 
 /// This party's choices in the OTs with `peer`; only sends.
 fn choose(
-    link: &mut Link,
+    link: &mut PeerOts,
     channel: &mut impl Channel,
     peer: usize,
-    first: Option<&mut Batch>,
-    second: Option<&mut Batch>,
+    first: Option<&mut GateBatch>,
+    second: Option<&mut GateBatch>,
 ) -> Result<(), ProtocolError> {
     if let Some(batch) = first {
         let words = batch.words();
@@ -246,11 +246,11 @@ fn choose(
 
 /// This party's offset in the OTs with `peer`, after others if the rows are `begun`; only receives.
 fn offer(
-    link: &mut Link,
+    link: &mut PeerOts,
     channel: &mut impl Channel,
     (me, peer, begun): (usize, usize, bool),
-    first: Option<&mut Batch>,
-    second: Option<&mut Batch>,
+    first: Option<&mut GateBatch>,
+    second: Option<&mut GateBatch>,
     [zero, one]: &mut [Zeroizing<Vec<u64>>; 2],
 ) -> Result<(), ProtocolError> {
     if let Some(batch) = first {
@@ -270,23 +270,23 @@ fn offer(
 }
 
 /// Messages to and from each peer in a step.
-struct Messages {
+struct StepMessages {
     me: usize,
     count: usize,
-    first: Option<Batch>,
-    second: Option<Batch>,
-    third: Option<Batch>,
+    first: Option<GateBatch>,
+    second: Option<GateBatch>,
+    third: Option<GateBatch>,
 }
 
-impl Messages {
+impl StepMessages {
     /// Bytes of the tables that `party` sums.
-    fn summed(&self, batch: &Batch, party: usize) -> Range<usize> {
+    fn summed(&self, batch: &GateBatch, party: usize) -> Range<usize> {
         summed_bytes(batch.gates, party, self.count)
     }
 
     /// Lengths of the four parts that `from` sends to `to`.
     fn parts(&self, from: usize, to: usize) -> [usize; 4] {
-        let length = |batch: &Option<Batch>, length: &dyn Fn(&Batch) -> usize| {
+        let length = |batch: &Option<GateBatch>, length: &dyn Fn(&GateBatch) -> usize| {
             batch.as_ref().map_or(0, length)
         };
         [
@@ -298,7 +298,7 @@ impl Messages {
     }
 }
 
-impl Parts for Messages {
+impl MessageParts for StepMessages {
     fn lengths(&self, peer: usize) -> (usize, usize) {
         let sum = |parts: [usize; 4]| parts.iter().sum();
         (sum(self.parts(self.me, peer)), sum(self.parts(peer, self.me)))
@@ -306,7 +306,7 @@ impl Parts for Messages {
 
     fn fill(&self, peer: usize, at: usize, bytes: &mut [u8]) {
         let [corrections, decoding, ..] = self.parts(self.me, peer);
-        let rows = |batch: &Batch, party| self.summed(batch, party);
+        let rows = |batch: &GateBatch, party| self.summed(batch, party);
         let first = self.first.as_ref().map_or(&[][..], |batch| batch.sent[peer].as_bytes());
         let shares = self.first.as_ref().map_or(&[][..], |batch| &batch.decoding[..]);
         let second = self.second.as_ref();

@@ -1,4 +1,5 @@
-//! [`Link`]: the correlated OTs with one peer, in both directions, all with the parties' offsets.
+//! [`PeerOts`]: the correlated OTs with one peer, in both directions, all with the parties'
+//! offsets.
 //!
 //! As sender a party has its offset as the correlation, so that an OT gives shares of the
 //! receiver's bit times that offset. The OTs of the second operands serve twice: hashed, they are
@@ -18,25 +19,25 @@ use zeroize::Zeroizing;
 use crate::ProtocolError;
 
 /// Where the OTs with one peer come from.
-enum Ends {
+enum OtSource {
     /// From an extension.
     Extended(Box<(SoftSpokenSender, SoftSpokenReceiver)>),
     /// From a dealer whom all would have to trust: without a message, without any security.
     Dealt(Box<(IdealSender, IdealReceiver)>),
 }
 
-impl Ends {
+impl OtSource {
     fn delta(&self) -> &Delta {
         match self {
-            Ends::Extended(ends) => ends.0.delta(),
-            Ends::Dealt(ends) => ends.0.delta(),
+            OtSource::Extended(ends) => ends.0.delta(),
+            OtSource::Dealt(ends) => ends.0.delta(),
         }
     }
 
     fn send(&mut self, channel: &mut impl Channel, shares: &mut [Block]) -> Result<(), OtError> {
         match self {
-            Ends::Extended(ends) => ends.0.extend(channel, shares),
-            Ends::Dealt(ends) => ends.0.extend(channel, shares),
+            OtSource::Extended(ends) => ends.0.extend(channel, shares),
+            OtSource::Dealt(ends) => ends.0.extend(channel, shares),
         }
     }
 
@@ -47,18 +48,18 @@ impl Ends {
         shares: &mut [Block],
     ) -> Result<(), OtError> {
         match self {
-            Ends::Extended(ends) => ends.1.extend(channel, choices, shares),
-            Ends::Dealt(ends) => ends.1.extend(channel, choices, shares),
+            OtSource::Extended(ends) => ends.1.extend(channel, choices, shares),
+            OtSource::Dealt(ends) => ends.1.extend(channel, choices, shares),
         }
     }
 }
 
 /// The OTs with one peer.
-pub(super) struct Link {
-    ends: Ends,
+pub(super) struct PeerOts {
+    ends: OtSource,
     /// Hashes of the OTs that this party sends, and of those that it receives.
-    outgoing: Pads,
-    incoming: Pads,
+    outgoing: OtPads,
+    incoming: OtPads,
     /// Room for a tile of OTs, and for the hashes of some of them.
     ots: Zeroizing<Vec<Block>>,
     hashed: Zeroizing<Vec<Block>>,
@@ -66,17 +67,17 @@ pub(super) struct Link {
     ots_made: u64,
 }
 
-struct Pads {
+struct OtPads {
     hash: CrHash,
     next_tweak: u64,
 }
 
-impl Pads {
-    fn new(link: &SessionId) -> Pads {
+impl OtPads {
+    fn new(link: &SessionId) -> OtPads {
         let digest = digest(b"phineus bmr bits 1", link.as_bytes(), &[]);
         let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
         let hash = CrHash::new(Block::from_bits(u128::from_le_bytes(*half)));
-        Pads { hash, next_tweak: 0 }
+        OtPads { hash, next_tweak: 0 }
     }
 
     /// The pads of correlated OTs, of which `offset` is taken off: the select bits of their hashes
@@ -114,15 +115,15 @@ pub(super) fn set_up<C: Channel>(
     session: &SessionId,
     field: FieldBits,
     offset: &Delta,
-) -> Result<Vec<Option<Link>>, ProtocolError> {
+) -> Result<Vec<Option<PeerOts>>, ProtocolError> {
     let (me, count) = (parties.me(), parties.count());
-    let mut links: Vec<Option<Link>> = (0..count).map(|_| None).collect();
+    let mut links: Vec<Option<PeerOts>> = (0..count).map(|_| None).collect();
     // In turn `t` parties whose numbers add up to `t` modulo their count meet: each party meets at
     // most one peer a turn, and all pairs of a turn work at the same time.
     for turn in 0..count {
         let peer = (turn + count - me) % count;
         if peer != me {
-            links[peer] = Some(Link::set_up(parties, peer, prg, session, field, offset)?);
+            links[peer] = Some(PeerOts::set_up(parties, peer, prg, session, field, offset)?);
         }
     }
     Ok(links)
@@ -138,7 +139,7 @@ pub(super) fn dealt(
     (me, count): (usize, usize),
     session: &SessionId,
     seed: Block,
-) -> Vec<Option<Link>> {
+) -> Vec<Option<PeerOts>> {
     let deal = |peer: usize| {
         let sessions = (link(session, me, peer), link(session, peer, me));
         let half = |sender, receiver| {
@@ -146,12 +147,12 @@ pub(super) fn dealt(
             ideal::pair(Prg::from_seed(pair).next_block(), dealt_offset(seed, sender))
         };
         let ends = Box::new((half(me, peer).0, half(peer, me).1));
-        Link::of(Ends::Dealt(ends), (&sessions.0, &sessions.1))
+        PeerOts::of(OtSource::Dealt(ends), (&sessions.0, &sessions.1))
     };
     (0..count).map(|peer| (peer != me).then(|| deal(peer))).collect()
 }
 
-impl Link {
+impl PeerOts {
     /// Both directions with `peer`.
     fn set_up<C: Channel>(
         parties: &mut Parties<C>,
@@ -160,21 +161,21 @@ impl Link {
         session: &SessionId,
         field: FieldBits,
         offset: &Delta,
-    ) -> Result<Link, ProtocolError> {
+    ) -> Result<PeerOts, ProtocolError> {
         let me = parties.me();
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (link(session, me, peer), link(session, peer, me));
         let sessions = (&outgoing, &incoming);
         let ends = setup_both(channel, prg, sessions, field, offset.clone())?;
-        Ok(Link::of(Ends::Extended(Box::new(ends)), (&outgoing, &incoming)))
+        Ok(PeerOts::of(OtSource::Extended(Box::new(ends)), (&outgoing, &incoming)))
     }
 
-    fn of(ends: Ends, (outgoing, incoming): (&SessionId, &SessionId)) -> Link {
+    fn of(ends: OtSource, (outgoing, incoming): (&SessionId, &SessionId)) -> PeerOts {
         let room = |blocks: usize| Zeroizing::new(vec![Block::ZERO; blocks]);
-        Link {
+        PeerOts {
             ends,
-            outgoing: Pads::new(outgoing),
-            incoming: Pads::new(incoming),
+            outgoing: OtPads::new(outgoing),
+            incoming: OtPads::new(incoming),
             ots: room(TILE_OTS),
             hashed: room(HASH_BLOCKS),
             ots_made: 0,
@@ -184,8 +185,8 @@ impl Link {
     /// Transfers made so far, in both directions; what is dealt is not made.
     pub(super) fn ots_made(&self) -> u64 {
         match self.ends {
-            Ends::Extended(_) => self.ots_made,
-            Ends::Dealt(_) => 0,
+            OtSource::Extended(_) => self.ots_made,
+            OtSource::Dealt(_) => 0,
         }
     }
 
@@ -200,7 +201,7 @@ impl Link {
         Ok(self.ends.receive(channel, choices, shares)?)
     }
 
-    /// The other end of [`Link::receive`]; adds to `shares` if they are `begun`, else sets them.
+    /// The other end of [`PeerOts::receive`]; adds to `shares` if they are `begun`, else sets them.
     /// Only receives.
     pub(super) fn send(
         &mut self,
@@ -227,7 +228,7 @@ impl Link {
         Ok(())
     }
 
-    /// As [`Link::receive`]; `pads` become the bits of choice, packed.
+    /// As [`PeerOts::receive`]; `pads` become the bits of choice, packed.
     pub(super) fn receive_bits(
         &mut self,
         channel: &mut impl Channel,
@@ -245,7 +246,7 @@ impl Link {
         Ok(())
     }
 
-    /// As [`Link::send`]; `zero` and `one` become the bits for both choices, packed.
+    /// As [`PeerOts::send`]; `zero` and `one` become the bits for both choices, packed.
     pub(super) fn send_bits(
         &mut self,
         channel: &mut impl Channel,

@@ -16,12 +16,17 @@
 
 use phineus_crypto::Block;
 
-use super::rows::Rows;
+use super::rows::TemplateRows;
 
 /// Puts a value and all parties' masks into the slots of the circuit that adds them.
 ///
 /// `masks` are this party's; the first party has none.
-pub(super) fn load(rows: &mut Rows, (me, parties): (usize, usize), value: &[Block], masks: &[u64]) {
+pub(super) fn load(
+    rows: &mut TemplateRows,
+    (me, parties): (usize, usize),
+    value: &[Block],
+    masks: &[u64],
+) {
     let (lanes, length) = (rows.lanes, value.len() / rows.planes);
     // The garbling walk has only the own plane.
     let own = if rows.planes == 1 { 0 } else { me };

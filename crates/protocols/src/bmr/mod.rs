@@ -8,7 +8,8 @@
 //!
 //! How it runs: two passes over the same instructions. The *garbling pass* ([`Garbling`]) needs no
 //! inputs: it runs a garbling program ([`GarblingProgram`]), makes the tables of ANDs with the
-//! other parties in large batches over channels of its own, and hands them over as [`Tables`]. The
+//! other parties in large batches over channels of its own, and hands them over as
+//! [`GarbledTables`]. The
 //! *evaluation* is part of the driver on shares ([`crate::mixed`]) and needs no messages.
 //!
 //! Cost: see `garbler` for an AND, `evaluation` for its evaluation, [`costs`] to the byte. XOR,
@@ -28,6 +29,7 @@
 //! Not protected: against a party that deviates.
 
 mod batch;
+mod batch_sink;
 pub mod costs;
 mod driver;
 mod evaluation;
@@ -40,7 +42,6 @@ mod links;
 mod masked;
 mod program;
 mod rows;
-mod sink;
 mod start;
 mod stored;
 mod tables;
@@ -49,10 +50,10 @@ mod tests;
 
 pub use costs::GarblingCosts;
 pub use program::GarblingProgram;
-pub use start::{Garbling, GarblingBlocks, GarblingThread, Made};
+pub use start::{FinishedGarbling, Garbling, GarblingBlocks, GarblingThread};
 pub use stored::TableKey;
-pub use tables::Tables;
+pub use tables::GarbledTables;
 
 pub(crate) use driver::is_linear;
 pub(crate) use evaluation::Evaluation;
-pub(crate) use rows::Rows;
+pub(crate) use rows::TemplateRows;

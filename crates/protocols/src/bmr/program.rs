@@ -12,7 +12,7 @@
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, FileSummary, InputPort, Instruction, Kind, Op,
+    Column, Description, ElementType, Encoding, FileKind, FileSummary, InputPort, Instruction, Op,
     OutputPort, Phase, ProgramReader, ProgramWriter, RowOrder, Sharing,
 };
 
@@ -41,8 +41,8 @@ impl GarblingProgram {
         output: W,
     ) -> Result<(W, FileSummary), phineus_bytecode::Error> {
         let description = GarblingProgram::describe(ordered.description());
-        let mut writer = ProgramWriter::new(output, Kind::Program)?;
-        let mut names = Names::default();
+        let mut writer = ProgramWriter::new(output, FileKind::Program)?;
+        let mut names = GarbledValues::default();
         ordered.for_each(|instruction| {
             if instruction.phase == Phase::Issue {
                 return Ok(());
@@ -108,7 +108,7 @@ fn is_shared_garbled(instruction: &Instruction) -> bool {
 }
 
 /// `instruction` as the garbling program has it, its first result being named `first`.
-fn garbled(instruction: &Instruction, first: u64, names: &Names) -> Instruction {
+fn garbled(instruction: &Instruction, first: u64, names: &GarbledValues) -> Instruction {
     let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
     let port = match instruction.op {
         Op::Input => Some(FRESH),
@@ -132,7 +132,7 @@ fn garbled(instruction: &Instruction, first: u64, names: &Names) -> Instruction 
 }
 
 /// A conversion to additive shares by masks as the garbling program has it.
-fn masked(instruction: &Instruction, names: &Names) -> Instruction {
+fn masked(instruction: &Instruction, names: &GarbledValues) -> Instruction {
     let element = ElementType::unsigned(instruction.element.width()).shared(Sharing::Garbled);
     let mut output = Instruction::new(Op::Output, element, instruction.lanes);
     output.operands[0] = names.rank(instruction.operands[0]);
@@ -141,14 +141,14 @@ fn masked(instruction: &Instruction, names: &Names) -> Instruction {
 
 /// Which values of the ordered program are garbled.
 #[derive(Default)]
-struct Names {
+struct GarbledValues {
     /// For each 64 values a bit each, and how many garbled ones come before them.
     words: Vec<(u64, u64)>,
     next: u64,
     garbled: u64,
 }
 
-impl Names {
+impl GarbledValues {
     fn define(&mut self, is_garbled: bool) {
         if self.next.is_multiple_of(64) {
             self.words.push((0, self.garbled));

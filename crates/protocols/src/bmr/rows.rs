@@ -1,16 +1,17 @@
-//! [`Rows`]: memory for circuits on wires of several keys.
+//! [`TemplateRows`]: memory for circuits on wires of several keys.
 //!
 //! A slot of a template is a row: for each plane (a party's keys) one block per lane. The garbling
 //! pass has one plane, the evaluation one for each party. The first party's own plane takes
 //! complements and constants, in the select bits, since those are its share of the mask bits.
-//! A circuit with many rows runs on a part of the lanes at a time ([`Rows::parts`]): on the same ones at
-//! all parties, in the pass as in the evaluation, since the order of gates depends on it.
+//! A circuit with many rows runs on a part of the lanes at a time ([`TemplateRows::parts`]): on the
+//! same ones at all parties, in the pass as in the evaluation, since the order of gates depends on
+//! it.
 
 use std::ops::Range;
 
 use phineus_bytecode::Instruction;
 use phineus_circuits::BitAlgebra;
-use phineus_circuits::record::{Level, Local, Template};
+use phineus_circuits::record::{CircuitTemplate, Level, LocalGate};
 use phineus_crypto::Block;
 use phineus_engine::bits;
 use zeroize::Zeroizing;
@@ -23,20 +24,20 @@ const PART_BYTES: usize = 1 << 20;
 const PART_LANES: usize = 8;
 
 /// Garbles or evaluates the ANDs of a level.
-pub(super) trait Gates {
+pub(super) trait LevelGates {
     type Error;
 
     /// Appends to `products` a row for each AND of `level`.
     fn ands(
         &mut self,
         level: &Level,
-        rows: &Rows,
+        rows: &TemplateRows,
         products: &mut [Block],
     ) -> Result<(), Self::Error>;
 }
 
 /// The slots of a template.
-pub(crate) struct Rows {
+pub(crate) struct TemplateRows {
     blocks: Zeroizing<Vec<Block>>,
     products: Zeroizing<Vec<Block>>,
     pub(super) planes: usize,
@@ -48,46 +49,51 @@ pub(crate) struct Rows {
     flipped: Option<usize>,
 }
 
-impl Rows {
-    pub(super) fn new(planes: usize, flipped: Option<usize>) -> Rows {
+impl TemplateRows {
+    pub(super) fn new(planes: usize, flipped: Option<usize>) -> TemplateRows {
         let (blocks, products) = (Zeroizing::default(), Zeroizing::default());
-        Rows { blocks, products, planes, lanes: 1, first: 0, all_lanes: 1, flipped }
+        TemplateRows { blocks, products, planes, lanes: 1, first: 0, all_lanes: 1, flipped }
     }
 
     /// The parts of `lanes` on which a template runs among so many parties, one after the other.
     pub(crate) fn parts(
-        template: &Template,
+        template: &CircuitTemplate,
         parties: usize,
         lanes: usize,
     ) -> impl Iterator<Item = Range<usize>> + use<> {
-        let lane_bytes = Rows::bytes(template, parties, 1).max(1) as usize;
+        let lane_bytes = TemplateRows::bytes(template, parties, 1).max(1) as usize;
         let most = (PART_BYTES / lane_bytes / PART_LANES * PART_LANES).max(PART_LANES);
         (0..lanes).step_by(most).map(move |first| first..lanes.min(first + most))
     }
 
     /// Bytes that the largest part of a template needs in so many planes.
     pub(crate) fn part_bytes(
-        template: &Template,
+        template: &CircuitTemplate,
         (planes, parties): (usize, usize),
         lanes: usize,
     ) -> u64 {
-        let first = Rows::parts(template, parties, lanes).next();
-        Rows::bytes(template, planes, first.map_or(0, |part| part.len()))
+        let first = TemplateRows::parts(template, parties, lanes).next();
+        TemplateRows::bytes(template, planes, first.map_or(0, |part| part.len()))
     }
 
     /// Bytes that a template needs.
-    pub(crate) fn bytes(template: &Template, planes: usize, lanes: usize) -> u64 {
+    pub(crate) fn bytes(template: &CircuitTemplate, planes: usize, lanes: usize) -> u64 {
         let widest = template.ands_per_level().into_iter().max().unwrap_or(0);
         ((template.slot_count as usize + widest) * planes * lanes * size_of::<Block>()) as u64
     }
 
     /// Makes space for `template` on `lanes` lanes; what is in the rows means nothing.
-    pub(super) fn reset(&mut self, template: &Template, lanes: usize) {
+    pub(super) fn reset(&mut self, template: &CircuitTemplate, lanes: usize) {
         self.reset_part(template, 0..lanes, lanes);
     }
 
     /// Resets a part of the lanes of values.
-    pub(super) fn reset_part(&mut self, template: &Template, part: Range<usize>, lanes: usize) {
+    pub(super) fn reset_part(
+        &mut self,
+        template: &CircuitTemplate,
+        part: Range<usize>,
+        lanes: usize,
+    ) {
         (self.first, self.lanes, self.all_lanes) = (part.start, part.len(), lanes);
         let lanes = self.lanes;
         let blocks = template.slot_count as usize * self.planes * lanes;
@@ -121,7 +127,8 @@ impl Rows {
         wires / lanes
     }
 
-    /// As [`Rows::load`], of a value whose every wire is repeated in all lanes of a row of its own.
+    /// As [`TemplateRows::load`], of a value whose every wire is repeated in all lanes of a row of
+    /// its own.
     pub(super) fn load_repeated(&mut self, slot: usize, value: &[Block]) -> usize {
         let rows = value.len() / self.planes;
         for (plane, wires) in value.chunks_exact(rows).enumerate() {
@@ -143,7 +150,7 @@ impl Rows {
         }
     }
 
-    /// The inverse of [`Rows::load`], from the slots that `outputs` names.
+    /// The inverse of [`TemplateRows::load`], from the slots that `outputs` names.
     pub(super) fn store<'a>(
         &self,
         outputs: &mut impl Iterator<Item = &'a u32>,
@@ -160,9 +167,9 @@ impl Rows {
     }
 
     /// Runs `template` on what was loaded.
-    pub(super) fn run<G: Gates>(
+    pub(super) fn run<G: LevelGates>(
         &mut self,
-        template: &Template,
+        template: &CircuitTemplate,
         gates: &mut G,
     ) -> Result<(), G::Error> {
         let length = self.planes * self.lanes;
@@ -184,11 +191,11 @@ impl Rows {
     }
 
     #[inline]
-    fn local(&mut self, gate: &Local) {
+    fn local(&mut self, gate: &LocalGate) {
         let length = self.planes * self.lanes;
         let range = |slot: u32| slot as usize * length..(slot as usize + 1) * length;
         match *gate {
-            Local::Xor { out, a, b } => {
+            LocalGate::Xor { out, a, b } => {
                 let other = if out == a { Some(b) } else { (out == b).then_some(a) };
                 if let Some(other) = other {
                     let rows = self.blocks.get_disjoint_mut([range(out), range(other)]);
@@ -202,11 +209,11 @@ impl Rows {
                     }
                 }
             }
-            Local::Not { out, a } => {
+            LocalGate::Not { out, a } => {
                 self.blocks.copy_within(range(a), out as usize * length);
                 self.flip(out);
             }
-            Local::Constant { out, value } => {
+            LocalGate::Constant { out, value } => {
                 self.blocks[range(out)].fill(Block::ZERO);
                 if value {
                     self.flip(out);

@@ -16,18 +16,18 @@ use phineus_correlated::StoreError;
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::stored::UnfinishedFile;
 use phineus_crypto::{Block, Delta, Prg};
-use phineus_engine::{Carried, CarriedLayout, Memory, RunError, StorageError, run, run_blocks};
+use phineus_engine::{Carried, CarriedLayout, RunError, RunMemory, StorageError, run, run_blocks};
 use phineus_ot::{FieldBits, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::batch_sink::BatchSink;
 use super::driver::GarblingDriver;
-use super::garbler::Garbler;
+use super::garbler::TableGarbler;
 use super::limits::FIELD_BITS_MIN;
-use super::links::{self, Link};
-use super::sink::Sink;
+use super::links::{self, PeerOts};
 use super::stored::{TableFile, TableKey};
-use super::tables::{Common, Producer, Tables};
+use super::tables::{GarbledTables, Producer, SetupKeys};
 use crate::ProtocolError;
 
 /// One party's side of garbling, set up.
@@ -35,17 +35,17 @@ use crate::ProtocolError;
 /// Has no `Debug`: it holds the offset.
 pub struct Garbling<C> {
     pub(super) parties: Parties<C>,
-    pub(super) links: Vec<Option<Link>>,
+    pub(super) links: Vec<Option<PeerOts>>,
     pub(super) prg: Prg,
-    pub(super) common: Common,
+    pub(super) common: SetupKeys,
     scale: BatchScale,
 }
 
 /// The thread of a garbling that has been started.
-pub struct GarblingThread<C>(JoinHandle<Option<Made<C>>>);
+pub struct GarblingThread<C>(JoinHandle<Option<FinishedGarbling<C>>>);
 
 /// A garbling that is done.
-pub struct Made<C> {
+pub struct FinishedGarbling<C> {
     /// Its channels.
     pub parties: Parties<C>,
     /// Correlated oblivious transfers that were made with each peer, both directions together.
@@ -70,7 +70,7 @@ impl<R: Read + Seek> GarblingBlocks<R> {
     fn walk<C: Channel>(
         mut self,
         driver: &mut GarblingDriver<C>,
-        memory: &mut Memory,
+        memory: &mut RunMemory,
     ) -> Result<(), RunError<ProtocolError>> {
         let mut carried = Carried::new(self.carried)?;
         let program = (&mut self.blocks[..], &self.flow, &self.description);
@@ -124,7 +124,7 @@ impl<C: Channel> Garbling<C> {
         mut parties: Parties<C>,
         mut prg: Prg,
         offset: Delta,
-        links: Vec<Option<Link>>,
+        links: Vec<Option<PeerOts>>,
     ) -> Result<Garbling<C>, ProtocolError> {
         let mut starts = vec![Block::ZERO; parties.count()];
         starts[parties.me()] = prg.next_block();
@@ -137,7 +137,7 @@ impl<C: Channel> Garbling<C> {
             parties.channel(peer).recv(starts[peer].as_mut_bytes())?;
         }
         let fresh = Zeroizing::new(prg.next_block());
-        let common = Common { offset, fresh, starts };
+        let common = SetupKeys { offset, fresh, starts };
         Ok(Garbling { parties, links, prg, common, scale: BatchScale::FULL })
     }
 
@@ -155,12 +155,12 @@ impl<C: Channel> Garbling<C> {
     pub fn run<R: Read + Seek>(
         mut self,
         planned: &mut ProgramReader<R>,
-        memory: &mut Memory,
+        memory: &mut RunMemory,
         memory_bytes: u64,
         directory: &Path,
-    ) -> Result<(Tables, Parties<C>), ProtocolError> {
+    ) -> Result<(GarbledTables, Parties<C>), ProtocolError> {
         let file = TableFile::create(directory, &mut self.prg, self.parties.count())?;
-        let sink = Sink::Store {
+        let sink = BatchSink::Store {
             batches: VecDeque::new(),
             bytes_left: memory_bytes,
             file: Box::new(file),
@@ -170,13 +170,13 @@ impl<C: Channel> Garbling<C> {
         let walk = |driver: &mut _| run(planned, driver, memory, &mut |_| true);
         let (done, sink) = self.walk(sink, None, walk);
         let parties = done?.parties;
-        let Sink::Store { batches, mut file, spilled, .. } = sink else {
+        let BatchSink::Store { batches, mut file, spilled, .. } = sink else {
             unreachable!("the sink is the one that was given")
         };
         file.rewind();
         let tables = match spilled {
-            true => Tables::in_file(common, file),
-            false => Tables::in_memory(common, batches),
+            true => GarbledTables::in_file(common, file),
+            false => GarbledTables::in_memory(common, batches),
         };
         Ok((tables, parties))
     }
@@ -188,18 +188,19 @@ impl<C: Channel> Garbling<C> {
     pub fn store<R: Read + Seek>(
         self,
         planned: &mut ProgramReader<R>,
-        memory: &mut Memory,
+        memory: &mut RunMemory,
         unfinished: UnfinishedFile,
         key: &TableKey,
-    ) -> Result<Made<C>, ProtocolError> {
+    ) -> Result<FinishedGarbling<C>, ProtocolError> {
         let file = Box::new(TableFile::stored(&unfinished, key, self.parties.count())?);
         // None of them stays in memory.
-        let sink = Sink::Store { batches: VecDeque::new(), bytes_left: 0, file, spilled: true };
+        let sink =
+            BatchSink::Store { batches: VecDeque::new(), bytes_left: 0, file, spilled: true };
         let common = self.common.clone();
         let walk = |driver: &mut _| run(planned, driver, memory, &mut |_| true);
         let (done, sink) = self.walk(sink, None, walk);
         let made = done?;
-        let Sink::Store { mut file, .. } = sink else {
+        let BatchSink::Store { mut file, .. } = sink else {
             unreachable!("the sink is the one that was given")
         };
         file.seal(&common)?;
@@ -211,19 +212,19 @@ impl<C: Channel> Garbling<C> {
     /// `opened`.
     fn walk(
         self,
-        sink: Sink,
+        sink: BatchSink,
         opened: Option<Receiver<Lane>>,
         walk: impl FnOnce(&mut GarblingDriver<C>) -> Result<(), RunError<ProtocolError>>,
-    ) -> (Result<Made<C>, ProtocolError>, Sink) {
+    ) -> (Result<FinishedGarbling<C>, ProtocolError>, BatchSink) {
         let Garbling { parties, links, prg, common, scale } = self;
         let (me, count) = (parties.me(), parties.count());
-        let Common { offset, fresh, starts } = common;
-        let garbler = Garbler::new(parties, links, offset, (starts[me], scale), prg, sink);
+        let SetupKeys { offset, fresh, starts } = common;
+        let garbler = TableGarbler::new(parties, links, offset, (starts[me], scale), prg, sink);
         let mut driver = GarblingDriver::new(garbler, *fresh, (me, count), opened);
         let done = walk(&mut driver);
         let ots = driver.garbler.ots_made();
         let (parties, sink) = driver.garbler.into_parts();
-        (done.map(|()| Made { parties, ots }).map_err(protocol_error), sink)
+        (done.map(|()| FinishedGarbling { parties, ots }).map_err(protocol_error), sink)
     }
 }
 
@@ -236,9 +237,9 @@ impl<C: Channel + Send + 'static> Garbling<C> {
     pub fn start<R: Read + Seek + Send + 'static>(
         self,
         mut planned: ProgramReader<R>,
-        memory: impl FnOnce() -> Result<Memory, StorageError> + Send + 'static,
-    ) -> std::io::Result<(Tables, GarblingThread<C>)> {
-        let (producer, tables) = Tables::queue(self.common.clone(), self.scale);
+        memory: impl FnOnce() -> Result<RunMemory, StorageError> + Send + 'static,
+    ) -> std::io::Result<(GarbledTables, GarblingThread<C>)> {
+        let (producer, tables) = GarbledTables::queue(self.common.clone(), self.scale);
         let thread = self.spawn(producer, None, move |driver| {
             run(&mut planned, driver, &mut memory()?, &mut |_| true)
         });
@@ -246,16 +247,16 @@ impl<C: Channel + Send + 'static> Garbling<C> {
     }
 
     /// Starts garbling for a program of several blocks; the run must tell it the values that they
-    /// open (`Tables::tell`).
+    /// open (`GarbledTables::tell`).
     ///
     /// # Errors
     /// As for [`Garbling::start`].
     pub fn start_blocks<R: Read + Seek + Send + 'static>(
         self,
         blocks: GarblingBlocks<R>,
-        memory: impl FnOnce() -> Result<Memory, StorageError> + Send + 'static,
-    ) -> std::io::Result<(Tables, GarblingThread<C>)> {
-        let (producer, tables) = Tables::queue(self.common.clone(), self.scale);
+        memory: impl FnOnce() -> Result<RunMemory, StorageError> + Send + 'static,
+    ) -> std::io::Result<(GarbledTables, GarblingThread<C>)> {
+        let (producer, tables) = GarbledTables::queue(self.common.clone(), self.scale);
         let (tables, opened) = tables.of_blocks();
         let walk = move |driver: &mut _| blocks.walk(driver, &mut memory()?);
         let thread = self.spawn(producer, Some(opened), walk);
@@ -270,7 +271,7 @@ impl<C: Channel + Send + 'static> Garbling<C> {
         + Send
         + 'static,
     ) -> std::io::Result<GarblingThread<C>> {
-        let run = move || match self.walk(Sink::Queue(producer), opened, walk) {
+        let run = move || match self.walk(BatchSink::Queue(producer), opened, walk) {
             (Ok(made), _) => Some(made),
             (Err(error), sink) => {
                 sink.fail(error);
@@ -286,7 +287,7 @@ impl<C> GarblingThread<C> {
     ///
     /// # Errors
     /// When it failed; why, the tables have said.
-    pub fn join(self) -> Result<Made<C>, ProtocolError> {
+    pub fn join(self) -> Result<FinishedGarbling<C>, ProtocolError> {
         match self.0.join() {
             Ok(made) => made.ok_or(StoreError::Failed.into()),
             Err(panic) => std::panic::resume_unwind(panic),

@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 
 use super::limits::{ROWS, gates_per_batch, planes_kept};
 use super::rows::grow;
-use super::tables::{Common, TableBatch, Tables, make_room};
+use super::tables::{GarbledTables, SetupKeys, TableBatch, make_room};
 
 const TAG_BYTES: usize = 16;
 const STORED_PAGE_BYTES: u64 = (PAGE_BYTES + TAG_BYTES) as u64;
@@ -143,7 +143,7 @@ impl TableFile {
     }
 
     /// Completes a stored file.
-    pub(super) fn seal(&mut self, common: &Common) -> Result<(), StoreError> {
+    pub(super) fn seal(&mut self, common: &SetupKeys) -> Result<(), StoreError> {
         let words = self.sizes.iter().flat_map(|&(gates, decoding)| [gates, decoding]);
         let sizes: Vec<u8> = words.flat_map(|word| (word as u64).to_le_bytes()).collect();
         sizes.chunks(PAGE_BYTES).try_for_each(|piece| self.write_page(self.next_page, piece))?;
@@ -160,7 +160,7 @@ impl TableFile {
         path: &Path,
         key: &TableKey,
         parties: usize,
-    ) -> Result<(TableFile, Common), StoreError> {
+    ) -> Result<(TableFile, SetupKeys), StoreError> {
         let io = |source| StoreError::Io { path: path.to_owned(), during: "opening", source };
         let file = File::open(path).map_err(io)?;
         let bytes = file.metadata().map_err(io)?.len();
@@ -202,7 +202,7 @@ impl TableFile {
             let bytes = secrets[at * 16..][..16].try_into().expect("a block has 16 bytes");
             Block::from_bits(u128::from_le_bytes(bytes))
         };
-        let common = Common {
+        let common = SetupKeys {
             offset: Delta::from_block(block(0)),
             fresh: Zeroizing::new(block(1)),
             starts: (0..parties).map(|party| block(2 + party)).collect(),
@@ -265,14 +265,14 @@ impl TableFile {
     }
 }
 
-impl Tables {
+impl GarbledTables {
     /// The tables that [`Garbling::store`](super::Garbling::store) has written to the file at `path`.
     /// Nothing may be evaluated with them before the file that has their key is used up.
     ///
     /// # Errors
     /// When the file cannot be read, or is not whole, or not the one of that key and so many parties.
-    pub fn open(path: &Path, key: &TableKey, parties: usize) -> Result<Tables, StoreError> {
+    pub fn open(path: &Path, key: &TableKey, parties: usize) -> Result<GarbledTables, StoreError> {
         let (file, common) = TableFile::open(path, key, parties)?;
-        Ok(Tables::in_file(common, Box::new(file)))
+        Ok(GarbledTables::in_file(common, Box::new(file)))
     }
 }

@@ -1,4 +1,4 @@
-//! [`Tables`]: garbled tables on their way from the garbling pass to the evaluation.
+//! [`GarbledTables`]: garbled tables on their way from the garbling pass to the evaluation.
 //!
 //! Batches come through a queue that holds [`batches_ahead`] of them, or from where they all lie
 //! when they were made before. The error of the garbling comes in place of a batch. What a block of
@@ -68,7 +68,7 @@ impl Producer {
 }
 
 /// Where finished batches are.
-enum Place {
+enum BatchStore {
     Queue { ready: Receiver<Result<TableBatch, ProtocolError>>, used: SyncSender<TableBatch> },
     Memory(VecDeque<TableBatch>),
     File(Box<TableFile>),
@@ -76,7 +76,7 @@ enum Place {
 
 /// Values that a party knows of the keys since set-up.
 #[derive(Clone)]
-pub(super) struct Common {
+pub(super) struct SetupKeys {
     /// The offset between this party's two keys of a wire.
     pub(super) offset: Delta,
     /// The seed of this party's fresh wires.
@@ -88,42 +88,42 @@ pub(super) struct Common {
 /// The garbled tables of a program, in the order of its gates.
 ///
 /// Has no `Debug`: it holds this party's offset.
-pub struct Tables {
-    pub(super) common: Common,
-    place: Place,
+pub struct GarbledTables {
+    pub(super) common: SetupKeys,
+    place: BatchStore,
     failed: bool,
     /// Where the garbling of a program of several blocks hears what they opened.
     told: Option<SyncSender<Lane>>,
 }
 
-impl Tables {
+impl GarbledTables {
     /// A queue.
-    pub(super) fn queue(common: Common, scale: BatchScale) -> (Producer, Tables) {
+    pub(super) fn queue(common: SetupKeys, scale: BatchScale) -> (Producer, GarbledTables) {
         let (sender, ready) = sync_channel(batches_ahead(scale));
         let (used, recycled) = sync_channel(batches_ahead(scale) + 1);
-        let place = Place::Queue { ready, used };
-        (Producer { ready: sender, used: recycled }, Tables::new(common, place))
+        let place = BatchStore::Queue { ready, used };
+        (Producer { ready: sender, used: recycled }, GarbledTables::new(common, place))
     }
 
     /// Batches that lie in memory.
-    pub(super) fn in_memory(common: Common, batches: VecDeque<TableBatch>) -> Tables {
-        Tables::new(common, Place::Memory(batches))
+    pub(super) fn in_memory(common: SetupKeys, batches: VecDeque<TableBatch>) -> GarbledTables {
+        GarbledTables::new(common, BatchStore::Memory(batches))
     }
 
     /// Batches that lie in a file.
-    pub(super) fn in_file(common: Common, file: Box<TableFile>) -> Tables {
-        Tables::new(common, Place::File(file))
+    pub(super) fn in_file(common: SetupKeys, file: Box<TableFile>) -> GarbledTables {
+        GarbledTables::new(common, BatchStore::File(file))
     }
 
-    fn new(common: Common, place: Place) -> Tables {
-        Tables { common, place, failed: false, told: None }
+    fn new(common: SetupKeys, place: BatchStore) -> GarbledTables {
+        GarbledTables { common, place, failed: false, told: None }
     }
 
     /// Returns the tables of a program of several blocks, and the channel by which garbling
     /// receives opened values.
-    pub(super) fn of_blocks(self) -> (Tables, Receiver<Lane>) {
+    pub(super) fn of_blocks(self) -> (GarbledTables, Receiver<Lane>) {
         let (told, opened) = sync_channel(OPENED_AHEAD);
-        (Tables { told: Some(told), ..self }, opened)
+        (GarbledTables { told: Some(told), ..self }, opened)
     }
 
     /// Tells the garbling of several blocks what has been opened. It never waits for a garbling that
@@ -147,13 +147,13 @@ impl Tables {
         }
         let most = gates_per_batch(self.parties(), BatchScale::FULL);
         let next = match &mut self.place {
-            Place::Queue { ready, used: back } => {
+            BatchStore::Queue { ready, used: back } => {
                 // When the garbling has ended, or has enough of them, the batch is dropped.
                 let _ = back.try_send(used);
                 ready.recv().unwrap_or_else(|_| panic!("{MORE}, or the garbling panicked"))
             }
-            Place::Memory(batches) => Ok(batches.pop_front().expect(MORE)),
-            Place::File(file) => file.read(used, most).map_err(ProtocolError::from),
+            BatchStore::Memory(batches) => Ok(batches.pop_front().expect(MORE)),
+            BatchStore::File(file) => file.read(used, most).map_err(ProtocolError::from),
         };
         self.failed = next.is_err();
         next
@@ -165,12 +165,12 @@ impl Tables {
     /// Why the garbling failed behind the last batch, if it did.
     pub(super) fn is_used_up(&self) -> Result<bool, ProtocolError> {
         match &self.place {
-            Place::Queue { ready, .. } => match ready.recv() {
+            BatchStore::Queue { ready, .. } => match ready.recv() {
                 Ok(more) => more.map(|_| false),
                 Err(_) => Ok(true),
             },
-            Place::Memory(batches) => Ok(batches.is_empty()),
-            Place::File(file) => Ok(file.is_used_up()),
+            BatchStore::Memory(batches) => Ok(batches.is_empty()),
+            BatchStore::File(file) => Ok(file.is_used_up()),
         }
     }
 }

@@ -4,27 +4,27 @@ use std::thread;
 
 use phineus_bytecode::{ElementType, Instruction, Op};
 use phineus_channels::{memory_mesh, memory_mesh_ahead};
-use phineus_circuits::record::{And, Level, Template};
+use phineus_circuits::record::{And, CircuitTemplate, Level};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_ot::{FieldBits, SessionId};
 
-use super::costs::{Garbled, garbling_costs_of_blocks};
-use super::garbler::Garbler;
+use super::batch_sink::BatchSink;
+use super::costs::{GarbledAmounts, garbling_costs_of_blocks};
+use super::garbler::TableGarbler;
 use super::limits::gates_per_batch;
-use super::rows::Rows;
-use super::sink::Sink;
-use super::tables::{Common, TableBatch, Tables};
+use super::rows::TemplateRows;
+use super::tables::{GarbledTables, SetupKeys, TableBatch};
 use super::{Evaluation, Garbling, links};
 use crate::ProtocolError;
 
 const FULL: (FieldBits, BatchScale) = (FieldBits::DEFAULT, BatchScale::FULL);
 
 /// One level of ANDs of rows 0 and 1.
-fn template() -> Template {
+fn template() -> CircuitTemplate {
     let level = Level { local: Vec::new(), ands: vec![And { out: 2, a: 0, b: 1 }] };
     let levels = vec![level, Level::default()];
-    Template { input_count: 2, slot_count: 3, levels, outputs: vec![2] }
+    CircuitTemplate { input_count: 2, slot_count: 3, levels, outputs: vec![2] }
 }
 
 #[test]
@@ -68,11 +68,11 @@ fn many_batches(parties: usize, scale: BatchScale, blocks: &[usize], seed: Optio
     let runs: Vec<_> = handles.into_iter().map(|h| h.join().expect("no panic")).collect();
     let garbled = |&rounds: &usize| {
         let gates = (LANES * rounds) as u64;
-        (Garbled { gates, decoding_bytes: 0 }, 1)
+        (GarbledAmounts { gates, decoding_bytes: 0 }, 1)
     };
-    let garbled: Vec<(Garbled, u64)> = blocks.iter().map(garbled).collect();
+    let garbled: Vec<(GarbledAmounts, u64)> = blocks.iter().map(garbled).collect();
     for (me, run) in runs.iter().enumerate() {
-        let Sink::Store { batches, .. } = &run.sink else { unreachable!("as given") };
+        let BatchSink::Store { batches, .. } = &run.sink else { unreachable!("as given") };
         assert!(batches.iter().map(|batch| batch.number).eq(0..batches.len() as u64));
         let costs = garbling_costs_of_blocks(me, parties, &garbled, FULL);
         let expected = costs.sent_bytes - seed.map_or(0, |_| costs.ot_bytes);
@@ -82,9 +82,9 @@ fn many_batches(parties: usize, scale: BatchScale, blocks: &[usize], seed: Optio
     evaluate(runs, LANES, blocks.iter().sum());
 }
 
-struct Run {
-    common: Common,
-    sink: Sink,
+struct TestRun {
+    common: SetupKeys,
+    sink: BatchSink,
     /// Wires of operands and results, round by round.
     wires: Vec<[Vec<Block>; 3]>,
     sent_bytes: u64,
@@ -94,7 +94,7 @@ fn run(
     mut parties: phineus_channels::Parties<phineus_channels::MemoryChannel>,
     blocks: &[usize],
     seed: Option<Block>,
-) -> Run {
+) -> TestRun {
     let lanes = LANES;
     let (me, count) = (parties.me(), parties.count());
     let mut prg = Prg::from_seed(Block::from_bits(me as u128 + 1));
@@ -110,15 +110,16 @@ fn run(
     };
     let starts: Vec<Block> = (0..count).map(|k| Block::from_bits(1000 + k as u128)).collect();
     let file = super::stored::TableFile::create(&std::env::temp_dir(), &mut prg, count);
-    let sink = Sink::Store {
+    let sink = BatchSink::Store {
         batches: Default::default(),
         bytes_left: u64::MAX,
         file: Box::new(file.expect("a temporary file")),
         spilled: false,
     };
-    let common = Common { offset: offset.clone(), fresh: Block::ZERO.into(), starts };
+    let common = SetupKeys { offset: offset.clone(), fresh: Block::ZERO.into(), starts };
     let own = Prg::from_seed(prg.next_block());
-    let mut garbler = Garbler::new(parties, links, offset, (common.starts[me], FULL.1), own, sink);
+    let mut garbler =
+        TableGarbler::new(parties, links, offset, (common.starts[me], FULL.1), own, sink);
     let mut wires = Vec::new();
     let rounds = blocks.iter().flat_map(|&rounds| (1..=rounds).map(move |round| round == rounds));
     for is_last in rounds {
@@ -135,7 +136,7 @@ fn run(
     garbler.finish().expect("all are honest");
     let (parties, sink) = garbler.into_parts();
     let sent_bytes = parties.traffic().iter().map(|traffic| traffic.sent_bytes).sum();
-    Run { common, sink, wires, sent_bytes }
+    TestRun { common, sink, wires, sent_bytes }
 }
 
 #[test]
@@ -150,11 +151,11 @@ fn a_peer_that_leaves_is_an_error() {
     let thread = thread::spawn(move || drop(set_up(leaving)));
     let garbling = set_up(mesh.pop().expect("two parties"));
     thread.join().expect("no panic");
-    let (producer, mut tables) = Tables::queue(garbling.common.clone(), BatchScale::FULL);
+    let (producer, mut tables) = GarbledTables::queue(garbling.common.clone(), BatchScale::FULL);
     let Garbling { parties, links, prg, common, .. } = garbling;
-    let Common { offset, starts, .. } = common;
-    let sink = Sink::Queue(producer);
-    let mut garbler = Garbler::new(parties, links, offset, (starts[0], FULL.1), prg, sink);
+    let SetupKeys { offset, starts, .. } = common;
+    let sink = BatchSink::Queue(producer);
+    let mut garbler = TableGarbler::new(parties, links, offset, (starts[0], FULL.1), prg, sink);
     let (a, mut w) = ([Block::ZERO; 100], [Block::ZERO; 100]);
     garbler.push(&a, &a, &mut w).expect("nothing is sent yet");
     let error = garbler.finish().expect_err("the peer has left");
@@ -167,15 +168,15 @@ fn a_peer_that_leaves_is_an_error() {
 }
 
 /// Every party evaluates on random values and has the keys that the others' passes state.
-fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
+fn evaluate(runs: Vec<TestRun>, lanes: usize, rounds: usize) {
     let parties = runs.len();
     let mut prg = Prg::from_seed(Block::from_bits(77));
     let offsets: Vec<Block> = runs.iter().map(|run| run.common.offset.block()).collect();
     let mut wires = Vec::new();
     let mut evaluations = Vec::new();
     for (me, run) in runs.into_iter().enumerate() {
-        let Sink::Store { batches, .. } = run.sink else { unreachable!("as given") };
-        evaluations.push(Evaluation::new(Tables::in_memory(run.common, batches), me));
+        let BatchSink::Store { batches, .. } = run.sink else { unreachable!("as given") };
+        evaluations.push(Evaluation::new(GarbledTables::in_memory(run.common, batches), me));
         wires.push(run.wires);
     }
     let template = template();
@@ -225,10 +226,10 @@ fn evaluate(runs: Vec<Run>, lanes: usize, rounds: usize) {
 #[test]
 fn rows_take_what_they_say() {
     let template = template();
-    assert_eq!(Rows::bytes(&template, 3, 5), 4 * 3 * 5 * 16);
+    assert_eq!(TemplateRows::bytes(&template, 3, 5), 4 * 3 * 5 * 16);
     // 1 MiB for two parties.
-    let parts: Vec<_> = Rows::parts(&template, 2, 10_000).collect();
+    let parts: Vec<_> = TemplateRows::parts(&template, 2, 10_000).collect();
     assert_eq!(parts, [0..8192, 8192..10_000]);
-    assert_eq!(Rows::part_bytes(&template, (2, 2), 10_000), 1 << 20);
-    assert_eq!(Rows::part_bytes(&template, (1, 2), 100), 4 * 100 * 16);
+    assert_eq!(TemplateRows::part_bytes(&template, (2, 2), 10_000), 1 << 20);
+    assert_eq!(TemplateRows::part_bytes(&template, (1, 2), 100), 4 * 100 * 16);
 }

@@ -8,16 +8,20 @@ use zeroize::Zeroizing;
 use crate::garbled::limits::BATCHES_AHEAD;
 
 /// Batches of labels in the order of their use, and empty ones to fill again.
-pub(super) struct Batches {
+pub(super) struct LabelBatches {
     ready: VecDeque<Zeroizing<Vec<Block>>>,
     spare: Vec<Zeroizing<Vec<Block>>>,
     /// Labels of the first batch that are used up.
     position: usize,
 }
 
-impl Batches {
-    pub(super) fn new() -> Batches {
-        Batches { ready: VecDeque::with_capacity(BATCHES_AHEAD), spare: Vec::new(), position: 0 }
+impl LabelBatches {
+    pub(super) fn new() -> LabelBatches {
+        LabelBatches {
+            ready: VecDeque::with_capacity(BATCHES_AHEAD),
+            spare: Vec::new(),
+            position: 0,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -57,7 +57,7 @@ const NS_PER_INSTRUCTION: u64 = 60;
 const WIRES_PER_NS_INVERSE: u64 = 3;
 
 /// Key of instructions with the same cost.
-type Template = (Op, u16, bool, u32, [u64; 4]);
+type CostKey = (Op, u16, bool, u32, [u64; 4]);
 
 /// Cost of one instruction of a template.
 #[derive(Clone, Copy)]
@@ -69,9 +69,9 @@ struct Cost {
 
 /// The cost model of garbled circuits.
 pub struct GarbledCosts {
-    templates: HashMap<Template, Cost>,
+    templates: HashMap<CostKey, Cost>,
     /// The templates met last, by a hash: most instructions repeat one of few.
-    recent: Vec<Option<(Template, Cost)>>,
+    recent: Vec<Option<(CostKey, Cost)>>,
     and_gates: u64,
     scratch_wires: u64,
     compute_ns: u64,

@@ -10,9 +10,9 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
-use crate::garbled::batches::Batches;
+use crate::garbled::batches::LabelBatches;
+use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
-use crate::garbled::pieces::{Piece, chain_pieces, pieces};
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 
@@ -66,7 +66,7 @@ impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
 
     #[inline]
     fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        for Piece { gates, second } in pieces(a.len(), b.len()) {
+        for GateRange { gates, second } in pieces(a.len(), b.len()) {
             let (out, a, b) = (&mut out[gates.clone()], &a[gates], &b[second]);
             self.evaluate(a.len(), |gates, index, rows| gates.evaluate(index, a, b, out, rows));
         }
@@ -91,7 +91,7 @@ impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
 pub type Upcoming = Box<dyn Iterator<Item = Result<Instruction, phineus_bytecode::Error>> + Send>;
 
 /// The evaluator's input bits in program order, read ahead of the computation.
-struct Choices {
+struct InputChoices {
     upcoming: Upcoming,
     /// Bits of the instruction that was read last, from `position` on not used yet.
     bits: Zeroizing<Vec<u8>>,
@@ -104,9 +104,9 @@ pub struct Evaluator<C> {
     description: Description,
     labels: Prg,
     ot: Option<SoftSpokenReceiver>,
-    choices: Choices,
+    choices: InputChoices,
     /// Labels of our input bits, by batch, not yet used.
-    batches: Batches,
+    batches: LabelBatches,
     unsent: u64,
     unflushed_bytes: usize,
     unflushed_messages: usize,
@@ -156,8 +156,8 @@ impl<C: Channel> Evaluator<C> {
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
-            choices: Choices { upcoming, bits: Zeroizing::default(), position: 0 },
-            batches: Batches::new(),
+            choices: InputChoices { upcoming, bits: Zeroizing::default(), position: 0 },
+            batches: LabelBatches::new(),
             unsent: ots,
             unflushed_bytes: 0,
             unflushed_messages: 0,

@@ -14,9 +14,9 @@ use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
-use crate::garbled::batches::Batches;
+use crate::garbled::batches::LabelBatches;
+use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
-use crate::garbled::pieces::{Piece, chain_pieces, pieces};
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 
@@ -70,7 +70,7 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
 
     #[inline]
     fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        for Piece { gates, second } in pieces(a.len(), b.len()) {
+        for GateRange { gates, second } in pieces(a.len(), b.len()) {
             let (out, a, b) = (&mut out[gates.clone()], &a[gates], &b[second]);
             self.garble(a.len(), |gates, delta, index, rows| {
                 gates.garble(delta, index, a, b, out, rows);
@@ -95,7 +95,7 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
 }
 
 /// A message that the evaluator has sent or will send next.
-enum Expected {
+enum PendingMessage {
     /// A batch of this many OTs.
     Batch(usize),
     /// The evaluator's select bits of an output, to combine with ours.
@@ -111,10 +111,10 @@ pub struct Garbler<C> {
     labels: Prg,
     ot: Option<SoftSpokenSender>,
     /// Labels of *false* for inputs of the evaluator, by batch, not yet used.
-    batches: Batches,
+    batches: LabelBatches,
     /// OTs of batches that the evaluator has not been allowed to send yet.
     unsent: u64,
-    expected: VecDeque<Expected>,
+    expected: VecDeque<PendingMessage>,
     pending_bits: usize,
     rounds: RoundCount,
     inputs: Inputs,
@@ -160,7 +160,7 @@ impl<C: Channel> Garbler<C> {
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
-            batches: Batches::new(),
+            batches: LabelBatches::new(),
             unsent: ots,
             expected: VecDeque::new(),
             pending_bits: 0,
@@ -198,7 +198,7 @@ impl<C: Channel> Garbler<C> {
         let count = self.unsent.min(OTS_PER_BATCH as u64);
         if count > 0 {
             self.unsent -= count;
-            self.expected.push_back(Expected::Batch(count as usize));
+            self.expected.push_back(PendingMessage::Batch(count as usize));
         }
     }
 
@@ -206,13 +206,13 @@ impl<C: Channel> Garbler<C> {
     fn receive(&mut self) -> Result<(), ProtocolError> {
         let channel = &mut self.algebra.channel;
         match self.expected.pop_front().expect("the evaluator owes a message") {
-            Expected::Batch(count) => {
+            PendingMessage::Batch(count) => {
                 let mut batch = self.batches.blank(count);
                 let ot = self.ot.as_mut().expect("a program with OTs sets them up");
                 ot.extend(channel, &mut batch)?;
                 self.batches.push(batch);
             }
-            Expected::Output { instruction, select_bits } => {
+            PendingMessage::Output { instruction, select_bits } => {
                 let count = instruction.shape().wires() as usize;
                 let (lanes, bits) = (instruction.lanes as usize, &mut self.bits);
                 bits.resize(count, 0);
@@ -283,7 +283,7 @@ impl<C: Channel> Driver for Garbler<C> {
             pack(select_bits(), &mut bytes);
             self.pending_bits += wires.len();
             let instruction = *instruction;
-            self.expected.push_back(Expected::Output { instruction, select_bits: bytes });
+            self.expected.push_back(PendingMessage::Output { instruction, select_bits: bytes });
             self.rounds.answered();
         }
         let is_full = |garbler: &Self, share: usize| {

@@ -23,8 +23,8 @@ mod batches;
 mod costs;
 mod evaluator;
 mod garbler;
+mod gate_ranges;
 pub mod limits;
-mod pieces;
 mod rounds;
 
 #[cfg(test)]

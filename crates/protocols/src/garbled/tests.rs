@@ -6,12 +6,12 @@ use std::thread;
 
 use phineus_bytecode::random::{RandomOptions, Seeds, random_inputs, random_program};
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, OPS, Op, ProgramReader, ProgramWriter, Table,
+    CostModel, Description, FileKind, Instruction, OPS, Op, ProgramReader, ProgramWriter, Table,
 };
 use phineus_channels::{Channel, Traffic, memory_pair};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{
-    ClearDriver, Driver, FrameMemory, Inputs, Memory, Outputs, Storage, StorageBackend,
+    ClearDriver, Driver, FrameMemory, Inputs, Outputs, RunMemory, Storage, StorageBackend,
     StorageConfig, run,
 };
 use phineus_ot::SessionId;
@@ -35,7 +35,7 @@ fn copy(bytes: &[u8]) -> File {
 }
 
 fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     instructions.iter().for_each(|i| writer.push(i).expect("memory"));
     writer.finish(description).expect("a valid description").0
 }
@@ -62,7 +62,7 @@ fn planned(program: &[u8], frame_count: u64, unit_bytes: u16) -> Vec<u8> {
     bytes
 }
 
-fn memory(description: &Description) -> Memory {
+fn memory(description: &Description) -> RunMemory {
     let plan = description.plan.as_ref().expect("planned");
     let page_bytes = plan.page_bytes() as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
@@ -75,7 +75,7 @@ fn memory(description: &Description) -> Memory {
     };
     let storage =
         (plan.spill_slot_count > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    Memory { frames, storage }
+    RunMemory { frames, storage }
 }
 
 fn execute<D: Driver>(bytes: &[u8], driver: &mut D) {
@@ -101,9 +101,9 @@ fn own(description: &Description, tables: &[Table], party: u16) -> Inputs {
 }
 
 /// Outputs, gates and traffic of one party.
-type Ran = (Vec<Option<Table>>, u64, Traffic);
+type RunResult = (Vec<Option<Table>>, u64, Traffic);
 
-fn run_garbled(bytes: &[u8], tables: &[Table], seed: u128) -> [Ran; 2] {
+fn run_garbled(bytes: &[u8], tables: &[Table], seed: u128) -> [RunResult; 2] {
     let description = open(&copy(bytes)).description().clone();
     let (left, right) = memory_pair();
     let session = SessionId::new([7; 32]);

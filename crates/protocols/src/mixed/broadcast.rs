@@ -38,12 +38,12 @@ impl Region {
 
 /// Amount that a round opens: bytes of bits, then ring elements.
 #[derive(Default)]
-pub(super) struct Opened {
+pub(super) struct OpenedSizes {
     pub(super) bit_bytes: usize,
     pub(super) regions: Vec<Region>,
 }
 
-impl Opened {
+impl OpenedSizes {
     /// All its bytes.
     pub(super) fn length(&self) -> usize {
         self.bit_bytes + self.regions.iter().map(|region| region.length()).sum::<usize>()
@@ -94,18 +94,18 @@ impl Opened {
 
 #[cfg(test)]
 mod tests {
-    use phineus_bytecode::random::Random;
+    use phineus_bytecode::random::SeededRng;
 
     use super::*;
 
     #[test]
     fn parts_are_even_and_whole_and_all() {
-        let mut random = Random::new(9);
+        let mut random = SeededRng::new(9);
         for _ in 0..500 {
             let regions = (0..random.below(6))
                 .map(|_| Region { bytes: 1 << random.below(4), count: random.below(40) as usize });
             let regions: Vec<Region> = regions.collect();
-            let opened = Opened { bit_bytes: random.below(50) as usize, regions };
+            let opened = OpenedSizes { bit_bytes: random.below(50) as usize, regions };
             let parties = 2 + random.below(6) as usize;
             let length = opened.length();
             let mut sums: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();

@@ -10,12 +10,12 @@
 
 use std::ops::Range;
 
-use crate::shares::client::{Client, Outsourcing};
+use crate::shares::client::{Client, ClientSharing};
 
 /// Each computing party has one share of what a client brings.
 pub struct OneShareEach;
 
-impl Outsourcing for OneShareEach {
+impl ClientSharing for OneShareEach {
     fn generator_count(parties: usize) -> usize {
         parties - 1
     }

@@ -14,12 +14,12 @@ use phineus_correlated::semi_honest::costs::{
 use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
-use super::replay::Replay;
+use super::replay::CostReplay;
 use super::settings::{MixedSettings, OtExtension};
 use super::stated::{kind_of, name_of};
 use super::templates::YaoToArithmetic;
 use crate::bmr::costs::{
-    Garbled, PartyCosts, evaluation_ns, garbling_costs_of_blocks, garbling_ns,
+    GarbledAmounts, PartyCosts, evaluation_ns, garbling_costs_of_blocks, garbling_ns,
     totals as garbling_totals,
 };
 use crate::shares::values::sent_share_bytes;
@@ -105,7 +105,7 @@ pub struct MixedCosts {
     is_silent: bool,
     y2a: YaoToArithmetic,
     broadcast: Broadcast,
-    replay: Replay,
+    replay: CostReplay,
     demand: Demand,
     rounds: u64,
     /// Bytes of what is opened.
@@ -127,7 +127,7 @@ pub struct MixedCosts {
     compute_ns: u64,
     preprocessing_ns: u64,
     /// Demands and garbled amounts of blocks, and the number of their runs; `demand` is their sum.
-    blocks: Vec<(Demand, Garbled, u64)>,
+    blocks: Vec<(Demand, GarbledAmounts, u64)>,
 }
 
 impl MixedCosts {
@@ -138,7 +138,7 @@ impl MixedCosts {
             is_silent: false,
             y2a: YaoToArithmetic::default(),
             broadcast: Broadcast::default(),
-            replay: Replay::new(parties),
+            replay: CostReplay::new(parties),
             demand: Demand::default(),
             rounds: 0,
             opened_bytes: 0,
@@ -247,9 +247,9 @@ impl MixedCosts {
     }
 
     /// Garbled amounts of one run.
-    fn garbled(&self) -> Garbled {
-        let Replay { garbled_gates: gates, decoding_bytes, .. } = self.replay;
-        Garbled { gates, decoding_bytes }
+    fn garbled(&self) -> GarbledAmounts {
+        let CostReplay { garbled_gates: gates, decoding_bytes, .. } = self.replay;
+        GarbledAmounts { gates, decoding_bytes }
     }
 
     /// Bytes of all circuits, and of the largest one.
@@ -360,7 +360,7 @@ impl CostModel for MixedCosts {
         // What is public may be carried as a garbled value, too.
         let is_garbled = self.replay.is_garbled
             || description.slots.iter().any(|slot| slot.element.sharing() == Sharing::Garbled);
-        let garbled: Vec<(Garbled, u64)> = match self.blocks.is_empty() {
+        let garbled: Vec<(GarbledAmounts, u64)> = match self.blocks.is_empty() {
             true => vec![(self.garbled(), 1)],
             false => self.blocks.iter().map(|&(_, garbled, times)| (garbled, times)).collect(),
         };

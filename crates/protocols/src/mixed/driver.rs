@@ -14,12 +14,12 @@ use zeroize::Zeroizing;
 
 use super::broadcast::Broadcast;
 use super::client::OneShareEach;
-use super::flight::{Circuit, Context, Conversion, Flight, Product};
+use super::flight::{CircuitFlight, ConversionFlight, Flight, FlightContext, ProductFlight};
 use super::openings::Openings;
 use super::rows::{self, write_circuit};
-use super::templates::{MixedRounds, Way, way};
+use super::templates::{Method, MixedRounds, way};
 use crate::ProtocolError;
-use crate::bmr::{Evaluation, Tables};
+use crate::bmr::{Evaluation, GarbledTables};
 use crate::shares::client::Clients;
 use crate::shares::elements::execute;
 use crate::shares::ring;
@@ -106,7 +106,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// # Panics
     /// If as many parties did not garble them.
     #[must_use]
-    pub fn with_tables(mut self, tables: Tables) -> MixedDriver<C, P> {
+    pub fn with_tables(mut self, tables: GarbledTables) -> MixedDriver<C, P> {
         assert_eq!(tables.parties(), self.parties.count(), "all parties garbled");
         self.evaluation = Some(Evaluation::new(tables, self.parties.me()));
         self
@@ -170,21 +170,26 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         self.parties.me() == 0
     }
 
-    pub(super) fn context(&mut self) -> Context<'_, P> {
+    pub(super) fn context(&mut self) -> FlightContext<'_, P> {
         let first = self.first();
-        Context { openings: &mut self.openings, correlated: &mut self.correlated, first }
+        FlightContext { openings: &mut self.openings, correlated: &mut self.correlated, first }
     }
 
     /// The circuit of an instruction with its inputs, not run yet.
-    fn circuit(&mut self, way: Way, instruction: &Instruction, operands: &[&[u8]]) -> Circuit {
+    fn circuit(
+        &mut self,
+        way: Method,
+        instruction: &Instruction,
+        operands: &[&[u8]],
+    ) -> CircuitFlight {
         match way {
-            Way::ArithmeticToBoolean => self.sum_circuit(instruction, operands[0]),
+            Method::ArithmeticToBoolean => self.sum_circuit(instruction, operands[0]),
             _ => self.operand_circuit(instruction, operands),
         }
     }
 
     /// The operands as inputs of the instruction's own circuit.
-    fn operand_circuit(&mut self, instruction: &Instruction, operands: &[&[u8]]) -> Circuit {
+    fn operand_circuit(&mut self, instruction: &Instruction, operands: &[&[u8]]) -> CircuitFlight {
         let template = self.rounds_model.template(instruction);
         let (template, lanes) = template.expect("this way has a template");
         let mut slots = blank(template.slot_count as usize * words(lanes));
@@ -202,11 +207,11 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             }
             at += size;
         }
-        Circuit::new(template, lanes, slots)
+        CircuitFlight::new(template, lanes, slots)
     }
 
     /// The parties' additive shares as XOR-shared inputs of the circuit that adds them.
-    fn sum_circuit(&mut self, instruction: &Instruction, operand: &[u8]) -> Circuit {
+    fn sum_circuit(&mut self, instruction: &Instruction, operand: &[u8]) -> CircuitFlight {
         let (template, lanes) =
             self.rounds_model.template(instruction).expect("this way has a template");
         let (count, me, width) =
@@ -229,7 +234,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
                 slots[slot..slot + n].copy_from_slice(&rows[bit * n..(bit + 1) * n]);
             }
         }
-        Circuit::new(template, lanes, slots)
+        CircuitFlight::new(template, lanes, slots)
     }
 
     fn issue(
@@ -244,25 +249,25 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             elements
         };
         match way(instruction) {
-            way @ (Way::Circuit | Way::ArithmeticToBoolean) => {
+            way @ (Method::Circuit | Method::ArithmeticToBoolean) => {
                 let mut circuit = self.circuit(way, instruction, operands);
                 let issued = circuit.issue(&mut self.context())?;
                 assert!(issued, "an instruction without rounds is not issued");
                 Ok(Flight::Circuit(Box::new(circuit)))
             }
-            Way::Product => {
+            Method::Product => {
                 let (x, y) = (ring_operands(0), ring_operands(1));
-                let product = Product::issue(&mut self.context(), instruction, &x, Some(&y))?;
+                let product = ProductFlight::issue(&mut self.context(), instruction, &x, Some(&y))?;
                 Ok(Flight::Product(Box::new(product)))
             }
-            Way::Square => {
+            Method::Square => {
                 let x = ring_operands(0);
-                let product = Product::issue(&mut self.context(), instruction, &x, None)?;
+                let product = ProductFlight::issue(&mut self.context(), instruction, &x, None)?;
                 Ok(Flight::Product(Box::new(product)))
             }
-            Way::BooleanToArithmetic => {
+            Method::BooleanToArithmetic => {
                 let bits = without_gaps(operands[0], instruction.operand_shape(0));
-                let issued = Conversion::issue(&mut self.context(), instruction, &bits)?;
+                let issued = ConversionFlight::issue(&mut self.context(), instruction, &bits)?;
                 Ok(Flight::Conversion(Box::new(issued)))
             }
             _ => unreachable!("{} has no rounds", instruction.op.info().name),
@@ -276,12 +281,12 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         operands: &[&[u8]],
     ) -> Result<(), ProtocolError> {
         match way(instruction) {
-            Way::Packed => {
+            Method::Packed => {
                 let done = packed::execute(instruction, results, operands, self.first());
                 assert!(done, "this way is local");
             }
-            Way::Copy => results[0].copy_from_slice(operands[0]),
-            Way::Ring => {
+            Method::Copy => results[0].copy_from_slice(operands[0]),
+            Method::Ring => {
                 let shape = |k: usize| instruction.operand_shape(k);
                 let operands: Vec<Zeroizing<Vec<u64>>> = operands
                     .iter()
@@ -303,7 +308,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
                     ring::store(bytes, values, instruction.element.width());
                 }
             }
-            way @ (Way::Circuit | Way::ArithmeticToBoolean) => {
+            way @ (Method::Circuit | Method::ArithmeticToBoolean) => {
                 let mut circuit = self.circuit(way, instruction, operands);
                 let issued = circuit.issue(&mut self.context())?;
                 assert!(!issued, "an instruction with rounds is issued and finished");
@@ -439,7 +444,7 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
         self.write_outputs();
         let first = self.first();
         let mut context =
-            Context { openings: &mut self.openings, correlated: &mut self.correlated, first };
+            FlightContext { openings: &mut self.openings, correlated: &mut self.correlated, first };
         for _ in 0..self.in_flight.len() {
             let (instruction, mut flight) = self.in_flight.pop_front().expect("just counted");
             if flight.step(&mut context)? {

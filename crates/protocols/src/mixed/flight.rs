@@ -11,10 +11,10 @@
 use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
-use phineus_circuits::record::Template;
+use phineus_circuits::record::CircuitTemplate;
 use phineus_correlated::semi_honest::CorrelatedRandomness;
 
-use super::garbled::Entry;
+use super::garbled::EnteringWires;
 use super::openings::Openings;
 use super::rows::{gather, run, scatter};
 use crate::ProtocolError;
@@ -23,7 +23,7 @@ use crate::shares::values::{Words, blank};
 use crate::shares::words::words;
 
 /// State of the driver that a flight needs.
-pub(super) struct Context<'a, P> {
+pub(super) struct FlightContext<'a, P> {
     pub(super) openings: &'a mut Openings,
     pub(super) correlated: &'a mut P,
     /// Whether this is the party that adds public values.
@@ -32,7 +32,7 @@ pub(super) struct Context<'a, P> {
 
 /// A multiplication whose operands were masked with a triple and are being opened.
 #[derive(Default)]
-struct Masked {
+struct MaskedProduct {
     a: Words,
     b: Words,
     c: Words,
@@ -41,24 +41,24 @@ struct Masked {
 }
 
 /// A circuit that runs level by level.
-pub(super) struct Circuit {
-    pub(super) template: Arc<Template>,
+pub(super) struct CircuitFlight {
+    pub(super) template: Arc<CircuitTemplate>,
     pub(super) lanes: usize,
     /// All slots of the template.
     pub(super) rows: Words,
     level: usize,
-    masked: Masked,
+    masked: MaskedProduct,
 }
 
-impl Circuit {
-    pub(super) fn new(template: Arc<Template>, lanes: usize, rows: Words) -> Circuit {
-        Circuit { template, lanes, rows, level: 0, masked: Masked::default() }
+impl CircuitFlight {
+    pub(super) fn new(template: Arc<CircuitTemplate>, lanes: usize, rows: Words) -> CircuitFlight {
+        CircuitFlight { template, lanes, rows, level: 0, masked: MaskedProduct::default() }
     }
 
     /// Does what the next level can do alone, and issues its ANDs; whether there were any.
     pub(super) fn issue<P: CorrelatedRandomness>(
         &mut self,
-        context: &mut Context<'_, P>,
+        context: &mut FlightContext<'_, P>,
     ) -> Result<bool, ProtocolError> {
         let level = &self.template.levels[self.level];
         run(&mut self.rows, &level.local, self.lanes, context.first);
@@ -86,7 +86,7 @@ impl Circuit {
     fn take(&mut self, openings: &Openings, first: bool) {
         let ands = &self.template.levels[self.level].ands;
         let count = ands.len() * self.lanes;
-        let Masked { a, b, c, d_at, e_at } = &mut self.masked;
+        let MaskedProduct { a, b, c, d_at, e_at } = &mut self.masked;
         let (mut d, mut e) = (blank(c.len()), blank(c.len()));
         openings.bits(*d_at, &mut d, count);
         openings.bits(*e_at, &mut e, count);
@@ -102,20 +102,20 @@ impl Circuit {
 /// An instruction between its issue and its finish.
 pub(super) enum Flight {
     /// On XOR shares.
-    Circuit(Box<Circuit>),
+    Circuit(Box<CircuitFlight>),
     /// `x y` or `x^2` in `Z_2^w`.
-    Product(Box<Product>),
+    Product(Box<ProductFlight>),
     /// XOR shares to additive ones.
-    Conversion(Box<Conversion>),
+    Conversion(Box<ConversionFlight>),
     /// Wires that become garbled.
-    Entry(Box<Entry>),
+    Entry(Box<EnteringWires>),
 }
 
 impl Flight {
     /// Goes on after a round; whether it is done.
     pub(super) fn step<P: CorrelatedRandomness>(
         &mut self,
-        context: &mut Context<'_, P>,
+        context: &mut FlightContext<'_, P>,
     ) -> Result<bool, ProtocolError> {
         match self {
             Flight::Circuit(circuit) => {
@@ -136,23 +136,24 @@ impl Flight {
 }
 
 /// A product in flight; its result is there after one round.
-pub(super) struct Product {
+pub(super) struct ProductFlight {
     width: u16,
     is_square: bool,
-    masked: Masked,
+    masked: MaskedProduct,
 }
 
-impl Product {
+impl ProductFlight {
     /// Issues `x * y`, or `x * x` if there is no `y`.
     pub(super) fn issue<P: CorrelatedRandomness>(
-        context: &mut Context<'_, P>,
+        context: &mut FlightContext<'_, P>,
         instruction: &Instruction,
         x: &[u64],
         y: Option<&[u64]>,
-    ) -> Result<Product, ProtocolError> {
+    ) -> Result<ProductFlight, ProtocolError> {
         let width = instruction.element.width();
         let mask = mask_of(width);
-        let mut masked = Masked { a: blank(x.len()), c: blank(x.len()), ..Masked::default() };
+        let mut masked =
+            MaskedProduct { a: blank(x.len()), c: blank(x.len()), ..MaskedProduct::default() };
         let mut difference = blank(x.len());
         let mut open = |values: &[u64], masks: &[u64]| {
             let values = values.iter().zip(masks);
@@ -167,18 +168,18 @@ impl Product {
             }
             Some(y) => {
                 masked.b = blank(y.len());
-                let Masked { a, b, c, .. } = &mut masked;
+                let MaskedProduct { a, b, c, .. } = &mut masked;
                 context.correlated.ring_triples(width, a, b, c)?;
                 masked.d_at = open(x, &masked.a);
                 masked.e_at = open(y, &masked.b);
             }
         }
-        Ok(Product { width, is_square: y.is_none(), masked })
+        Ok(ProductFlight { width, is_square: y.is_none(), masked })
     }
 
     /// Takes what was opened: `z = c + d b + e a + d e`, or `z = c + 2 d a + d^2`.
     fn take(&mut self, openings: &Openings, first: bool) {
-        let Masked { a, b, c, d_at, e_at } = &mut self.masked;
+        let MaskedProduct { a, b, c, d_at, e_at } = &mut self.masked;
         let (mut d, mut e) = (blank(c.len()), blank(c.len()));
         openings.ring(*d_at, self.width, &mut d);
         let public = u64::from(first);
@@ -206,7 +207,7 @@ impl Product {
 }
 
 /// A conversion from XOR shares to additive ones in flight; done after one round.
-pub(super) struct Conversion {
+pub(super) struct ConversionFlight {
     width: u16,
     lanes: usize,
     /// Additive shares of the random bits, bit-major.
@@ -215,20 +216,20 @@ pub(super) struct Conversion {
     result: Words,
 }
 
-impl Conversion {
+impl ConversionFlight {
     /// Issues it for `bits`, packed and bit-major without gaps.
     pub(super) fn issue<P: CorrelatedRandomness>(
-        context: &mut Context<'_, P>,
+        context: &mut FlightContext<'_, P>,
         instruction: &Instruction,
         bits: &[u64],
-    ) -> Result<Conversion, ProtocolError> {
+    ) -> Result<ConversionFlight, ProtocolError> {
         let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
         let count = usize::from(width) * lanes;
         let (mut ring, mut masked) = (blank(count), blank(words(count)));
         context.correlated.shared_bits(width, &mut masked, &mut ring)?;
         masked.iter_mut().zip(bits).for_each(|(mask, bit)| *mask ^= bit);
         let at = context.openings.push_bits(&masked, count);
-        Ok(Conversion { width, lanes, ring, at, result: blank(lanes) })
+        Ok(ConversionFlight { width, lanes, ring, at, result: blank(lanes) })
     }
 
     /// Takes what was opened: bit `i` is `t + r - 2 t r`, and counts `2^i`.

@@ -24,9 +24,9 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::driver::MixedDriver;
-use super::flight::{Conversion, Flight};
+use super::flight::{ConversionFlight, Flight};
 use super::openings::Openings;
-use super::templates::{Way, way};
+use super::templates::{Method, way};
 use crate::ProtocolError;
 use crate::bmr::Evaluation;
 use crate::shares::ring;
@@ -34,7 +34,7 @@ use crate::shares::values::{Words, blank, with_gaps, without_gaps};
 use crate::shares::words::{put, words};
 
 /// Wires that become garbled; done after two rounds.
-pub(super) struct Entry {
+pub(super) struct EnteringWires {
     /// Own zero-keys with own shares of the masks; then own active keys with the same.
     own: Zeroizing<Vec<Block>>,
     offset: Block,
@@ -45,21 +45,21 @@ pub(super) struct Entry {
     opened: Vec<u64>,
 }
 
-impl Entry {
+impl EnteringWires {
     /// Opens `bits`, of which this is a share, masked by the masks of `own`, new wires.
     pub(super) fn issue(
         openings: &mut Openings,
         own: Zeroizing<Vec<Block>>,
         offset: Block,
         bits: &mut [u64],
-    ) -> Entry {
+    ) -> EnteringWires {
         for (word, keys) in bits.iter_mut().zip(own.chunks(64)) {
             for (k, key) in keys.iter().enumerate() {
                 *word ^= key.select_u64() << k;
             }
         }
         let at = openings.push_bits(bits, own.len());
-        Entry { own, offset, at, is_masked: false, opened: vec![0; bits.len()] }
+        EnteringWires { own, offset, at, is_masked: false, opened: vec![0; bits.len()] }
     }
 
     fn opened(&self, wire: usize) -> SecretBit {
@@ -125,20 +125,20 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
         match way(instruction) {
-            Way::Copy => results[0].copy_from_slice(operands[0]),
-            Way::Linear => self.evaluation().linear(instruction, results, operands),
-            Way::Garbled => {
+            Method::Copy => results[0].copy_from_slice(operands[0]),
+            Method::Linear => self.evaluation().linear(instruction, results, operands),
+            Method::Garbled => {
                 let template = self.rounds_model.template(instruction);
                 let (template, lanes) = template.expect("this way has a template");
                 let circuit = (&*template, lanes);
                 self.evaluation().circuit(instruction, circuit, results, operands)?;
             }
-            Way::GarbledToBoolean => {
+            Method::GarbledToBoolean => {
                 let shape = Shape { sharing: Sharing::Boolean, ..instruction.shape() };
                 let bits = self.garbled_shares(operands[0], shape);
                 with_gaps(&bits, shape, &mut results[0].as_mut_bytes()[..share_bytes(shape)]);
             }
-            Way::GarbledToArithmetic => {
+            Method::GarbledToArithmetic => {
                 let shape = instruction.shape();
                 let (template, lanes) =
                     self.rounds_model.template(instruction).expect("this way has a template");
@@ -162,18 +162,18 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         let way = way(instruction);
         let instruction = &instruction.part(Phase::Whole);
         let mut bits = match way {
-            Way::BooleanToArithmetic => {
+            Method::BooleanToArithmetic => {
                 let bits = self.garbled_shares(operands[0], shape);
-                let issued = Conversion::issue(&mut self.context(), instruction, &bits)?;
+                let issued = ConversionFlight::issue(&mut self.context(), instruction, &bits)?;
                 return Ok(Flight::Conversion(Box::new(issued)));
             }
-            Way::ToGarbled if operands.is_empty() => {
+            Method::ToGarbled if operands.is_empty() => {
                 let mut share = Zeroizing::new(vec![0; share_bytes(shape)]);
                 self.input_bits(instruction, shape, &mut share)?;
                 without_gaps(&share, shape)
             }
-            Way::ToGarbled => without_gaps(&operands[0].as_bytes()[..share_bytes(shape)], shape),
-            Way::ArithmeticToGarbled => self.summand_bits(instruction, operands[0].as_bytes()),
+            Method::ToGarbled => without_gaps(&operands[0].as_bytes()[..share_bytes(shape)], shape),
+            Method::ArithmeticToGarbled => self.summand_bits(instruction, operands[0].as_bytes()),
             _ => unreachable!("{} does not begin or end garbled", instruction.op.info().name),
         };
         let mut own =
@@ -181,18 +181,23 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         let evaluation = self.evaluation();
         evaluation.fresh(&mut own);
         let offset = evaluation.offset();
-        Ok(Flight::Entry(Box::new(Entry::issue(&mut self.openings, own, offset, &mut bits))))
+        Ok(Flight::Entry(Box::new(EnteringWires::issue(
+            &mut self.openings,
+            own,
+            offset,
+            &mut bits,
+        ))))
     }
 
     /// Completes what began with [`MixedDriver::issue_garbled`] and is garbled now.
     pub(super) fn finish_garbled(
         &mut self,
         instruction: &Instruction,
-        entry: &Entry,
+        entry: &EnteringWires,
         result: &mut [Block],
     ) -> Result<(), ProtocolError> {
         let whole = instruction.part(Phase::Whole);
-        if way(&whole) == Way::ToGarbled {
+        if way(&whole) == Method::ToGarbled {
             return entry.store(&self.parties, &self.openings, result);
         }
         let mut planes = Zeroizing::new(vec![Block::ZERO; entry.own.len() * self.parties.count()]);

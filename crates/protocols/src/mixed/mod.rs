@@ -54,7 +54,8 @@ pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
 pub use settings::{MixedSettings, OtExtension};
 pub use stated::{
-    Needs, demand, needs_correlated_randomness, ot_kind, overlapped_rounds, ready_randomness_bytes,
+    PlanDemand, demand, needs_correlated_randomness, ot_kind, overlapped_rounds,
+    ready_randomness_bytes,
 };
 pub use templates::{MixedRounds, YaoToArithmetic};
 

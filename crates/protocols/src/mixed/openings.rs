@@ -18,7 +18,7 @@ use phineus_crypto::{Block, declassify};
 use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
-use super::broadcast::{Broadcast, Opened, Region};
+use super::broadcast::{Broadcast, OpenedSizes, Region};
 use crate::ProtocolError;
 use crate::shares::ring;
 use crate::shares::words::{get, put, words};
@@ -28,7 +28,7 @@ pub(super) struct Openings {
     bits: Vec<u64>,
     bit_count: usize,
     ring: Vec<u8>,
-    opened: Opened,
+    opened: OpenedSizes,
     broadcast: Broadcast,
     /// Values that the round opens, as they lie in messages: own shares, then sums.
     sums: Vec<u8>,
@@ -56,7 +56,7 @@ impl Openings {
             bits: Vec::new(),
             bit_count: 0,
             ring: Vec::new(),
-            opened: Opened::default(),
+            opened: OpenedSizes::default(),
             broadcast,
             sums: Vec::new(),
             told: Vec::new(),
@@ -176,7 +176,7 @@ impl Openings {
     fn tell<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
-        part: impl Fn(&Opened, usize) -> Range<usize>,
+        part: impl Fn(&OpenedSizes, usize) -> Range<usize>,
     ) -> Result<(), ProtocolError> {
         let own = part(&self.opened, parties.me()).len();
         let length = own + self.keys.as_bytes().len() + self.output_bytes;

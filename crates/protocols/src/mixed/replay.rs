@@ -1,4 +1,4 @@
-//! [`Replay`]: openings and correlated randomness of a run, without values: the same steps as
+//! [`CostReplay`]: openings and correlated randomness of a run, without values: the same steps as
 //! [`super::MixedDriver`].
 
 use std::collections::VecDeque;
@@ -6,29 +6,29 @@ use std::sync::Arc;
 
 use phineus_bytecode::layout::ring_bytes;
 use phineus_bytecode::{Instruction, Op, Phase, Sharing};
-use phineus_circuits::record::Template;
+use phineus_circuits::record::CircuitTemplate;
 use phineus_correlated::semi_honest::Kind;
 
-use super::broadcast::{Opened, Region};
-use super::templates::{MixedRounds, Way, way};
+use super::broadcast::{OpenedSizes, Region};
+use super::templates::{Method, MixedRounds, way};
 use crate::templates::is_masked;
 
 /// A circuit in flight: the level whose ANDs are being opened.
-struct Circuit {
-    template: Arc<Template>,
+struct CircuitReplay {
+    template: Arc<CircuitTemplate>,
     lanes: usize,
     level: usize,
 }
 
 /// Walks through an ordered program as a driver does.
-pub(super) struct Replay {
+pub(super) struct CostReplay {
     pub(super) model: MixedRounds,
-    circuits: VecDeque<Circuit>,
+    circuits: VecDeque<CircuitReplay>,
     /// Correlated randomness in the order in which it is used; for the caller to take.
     pub(super) needs: VecDeque<(Kind, usize)>,
     /// Bits and ring elements that the coming round opens.
     opened_bits: usize,
-    opened: Opened,
+    opened: OpenedSizes,
     /// Keys that the coming round tells.
     pub(super) told_keys: usize,
     /// Keys that the round after it tells.
@@ -45,14 +45,14 @@ pub(super) struct Replay {
     pub(super) scratch_bytes: u64,
 }
 
-impl Replay {
-    pub(super) fn new(parties: usize) -> Replay {
-        Replay {
+impl CostReplay {
+    pub(super) fn new(parties: usize) -> CostReplay {
+        CostReplay {
             model: MixedRounds::new(parties),
             circuits: VecDeque::new(),
             needs: VecDeque::new(),
             opened_bits: 0,
-            opened: Opened::default(),
+            opened: OpenedSizes::default(),
             told_keys: 0,
             later_keys: 0,
             garbled_gates: 0,
@@ -64,7 +64,7 @@ impl Replay {
     }
 
     /// Amount that the coming round opens.
-    pub(super) fn opened(&mut self) -> &Opened {
+    pub(super) fn opened(&mut self) -> &OpenedSizes {
         self.opened.bit_bytes = self.opened_bits.div_ceil(8);
         &self.opened
     }
@@ -105,38 +105,38 @@ impl Replay {
         let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
         let ring = || Region { bytes: ring_bytes(width), count: lanes };
         match way(instruction) {
-            Way::Product => {
+            Method::Product => {
                 self.needs.push_back((Kind::RingTriple { width }, lanes));
                 self.opened.regions.extend([ring(), ring()]);
             }
-            Way::Square => {
+            Method::Square => {
                 self.needs.push_back((Kind::SquarePair { width }, lanes));
                 self.opened.regions.push(ring());
             }
-            Way::BooleanToArithmetic => {
+            Method::BooleanToArithmetic => {
                 let bits = usize::from(width) * lanes;
                 self.needs.push_back((Kind::SharedBit { width }, bits));
                 self.opened_bits += bits;
             }
-            Way::Circuit | Way::ArithmeticToBoolean => {
+            Method::Circuit | Method::ArithmeticToBoolean => {
                 let template = self.model.template(instruction);
                 let (template, lanes) = template.expect("this way has a template");
-                let circuit = Circuit { template, lanes, level: 0 };
+                let circuit = CircuitReplay { template, lanes, level: 0 };
                 self.open(&circuit);
                 self.circuits.push_back(circuit);
             }
-            Way::ToGarbled | Way::ArithmeticToGarbled => {
+            Method::ToGarbled | Method::ArithmeticToGarbled => {
                 let wires = self.model.garbled_wires(instruction);
                 self.opened_bits += wires;
                 self.later_keys += wires;
             }
-            Way::Packed | Way::Ring | Way::Copy => {}
-            Way::Linear | Way::Garbled => {}
-            Way::GarbledToBoolean | Way::GarbledToArithmetic => {}
+            Method::Packed | Method::Ring | Method::Copy => {}
+            Method::Linear | Method::Garbled => {}
+            Method::GarbledToBoolean | Method::GarbledToArithmetic => {}
         }
     }
 
-    fn open(&mut self, circuit: &Circuit) {
+    fn open(&mut self, circuit: &CircuitReplay) {
         let count = circuit.template.levels[circuit.level].ands.len() * circuit.lanes;
         self.needs.push_back((Kind::BitTriple, count));
         self.opened_bits += 2 * count;

@@ -2,11 +2,11 @@
 
 use phineus_bytecode::Instruction;
 use phineus_bytecode::layout::share_bytes;
-use phineus_circuits::record::{And, Local};
+use phineus_circuits::record::{And, LocalGate};
 use phineus_crypto::SecretBit;
 use phineus_engine::packed;
 
-use super::flight::Circuit;
+use super::flight::CircuitFlight;
 use crate::shares::words::{get, last_mask, put, words};
 
 /// Makes each bit of packed rows of `from_lanes` bits a row of its own, of `lanes` equal bits.
@@ -23,21 +23,21 @@ pub(super) fn load_repeated(rows: &mut [u64], bytes: &[u8], from_lanes: usize, l
 
 /// Runs gates without communication on rows of `lanes` bits. Only the `first` party complements
 /// and has constants, since the XOR of all shares is the value.
-pub(super) fn run(rows: &mut [u64], gates: &[Local], lanes: usize, first: bool) {
+pub(super) fn run(rows: &mut [u64], gates: &[LocalGate], lanes: usize, first: bool) {
     let n = words(lanes);
     let last = last_mask(lanes);
     for &gate in gates {
         match gate {
-            Local::Xor { out, a, b } if n == 1 => {
+            LocalGate::Xor { out, a, b } if n == 1 => {
                 rows[out as usize] = rows[a as usize] ^ rows[b as usize];
             }
-            Local::Xor { out, a, b } => {
+            LocalGate::Xor { out, a, b } => {
                 let (out, a, b) = (out as usize * n, a as usize * n, b as usize * n);
                 for k in 0..n {
                     rows[out + k] = rows[a + k] ^ rows[b + k];
                 }
             }
-            Local::Not { out, a } => {
+            LocalGate::Not { out, a } => {
                 let (out, a) = (out as usize * n, a as usize * n);
                 let flip = if first { u64::MAX } else { 0 };
                 for k in 0..n {
@@ -45,7 +45,7 @@ pub(super) fn run(rows: &mut [u64], gates: &[Local], lanes: usize, first: bool) 
                 }
                 rows[out + n - 1] &= last;
             }
-            Local::Constant { out, value } => {
+            LocalGate::Constant { out, value } => {
                 let row = &mut rows[out as usize * n..][..n];
                 row.fill(if first && value { u64::MAX } else { 0 });
                 row[n - 1] &= last;
@@ -92,7 +92,7 @@ pub(super) fn scatter(rows: &mut [u64], packed: &[u64], ands: &[And], lanes: usi
 /// Writes the results of a circuit that is done.
 pub(super) fn write_circuit(
     instruction: &Instruction,
-    circuit: &Circuit,
+    circuit: &CircuitFlight,
     results: &mut [&mut [u8]],
 ) {
     let n = words(circuit.lanes);

@@ -9,7 +9,7 @@ use phineus_correlated::semi_honest::{Demand, Kind};
 use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
 use super::costs::totals;
-use super::replay::Replay;
+use super::replay::CostReplay;
 use super::settings::MixedSettings;
 
 /// The name of a kind's total.
@@ -83,21 +83,21 @@ fn stated_demand(plan: &PlanDescription) -> Demand {
 }
 
 /// Correlated randomness that a planned program needs, in the order in which it needs it.
-pub struct Needs<R> {
+pub struct PlanDemand<R> {
     planned: ProgramReader<R>,
-    replay: Replay,
+    replay: CostReplay,
     frame: usize,
     instructions: Vec<Instruction>,
 }
 
-impl<R: Read + Seek> Needs<R> {
+impl<R: Read + Seek> PlanDemand<R> {
     /// Of `planned`, for so many parties.
-    pub fn new(planned: ProgramReader<R>, parties: usize) -> Needs<R> {
-        Needs { planned, replay: Replay::new(parties), frame: 0, instructions: Vec::new() }
+    pub fn new(planned: ProgramReader<R>, parties: usize) -> PlanDemand<R> {
+        PlanDemand { planned, replay: CostReplay::new(parties), frame: 0, instructions: Vec::new() }
     }
 }
 
-impl<R: Read + Seek> Iterator for Needs<R> {
+impl<R: Read + Seek> Iterator for PlanDemand<R> {
     type Item = Result<(Kind, usize), phineus_bytecode::Error>;
 
     fn next(&mut self) -> Option<Self::Item> {

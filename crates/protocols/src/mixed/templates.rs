@@ -6,13 +6,13 @@ use std::sync::Arc;
 use phineus_bytecode::{
     Instruction, Interaction, Op, Phase, RoundModel, Sharing, layout::SHARE_UNIT_BYTES,
 };
-use phineus_circuits::record::Template;
+use phineus_circuits::record::CircuitTemplate;
 use phineus_engine::bits::Family;
 use phineus_engine::packed;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bmr::{Rows, is_linear};
+use crate::bmr::{TemplateRows, is_linear};
 use crate::shares::values::sent_share_bytes;
 use crate::shares::words::words;
 use crate::templates::{Templates, is_masked, sum_of_shares};
@@ -35,7 +35,7 @@ pub enum YaoToArithmetic {
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Method {
     /// Without the others, on packed XOR shares.
     Packed,
     /// By a template on XOR shares; with rounds if it has ANDs.
@@ -70,36 +70,38 @@ pub(super) enum Way {
 ///
 /// A conversion from garbled to additive is by shared bits if it comes in two parts, and else by
 /// masks: so an ordered program says which.
-pub(super) fn way(instruction: &Instruction) -> Way {
+pub(super) fn way(instruction: &Instruction) -> Method {
     use Sharing::{Arithmetic, Garbled};
     let to = instruction.element.sharing();
     match instruction.op {
-        Op::Input => return Way::ToGarbled,
+        Op::Input => return Method::ToGarbled,
         Op::Convert => {
             let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
             return match (from, to) {
-                (Arithmetic, Arithmetic) | (Garbled, Garbled) => Way::Copy,
-                (Arithmetic, Garbled) => Way::ArithmeticToGarbled,
-                (_, Garbled) => Way::ToGarbled,
-                (Arithmetic, _) => Way::ArithmeticToBoolean,
+                (Arithmetic, Arithmetic) | (Garbled, Garbled) => Method::Copy,
+                (Arithmetic, Garbled) => Method::ArithmeticToGarbled,
+                (_, Garbled) => Method::ToGarbled,
+                (Arithmetic, _) => Method::ArithmeticToBoolean,
                 (Garbled, Arithmetic) if instruction.phase == Phase::Whole => {
-                    Way::GarbledToArithmetic
+                    Method::GarbledToArithmetic
                 }
-                (_, Arithmetic) => Way::BooleanToArithmetic,
-                (Garbled, _) => Way::GarbledToBoolean,
-                _ => Way::Copy,
+                (_, Arithmetic) => Method::BooleanToArithmetic,
+                (Garbled, _) => Method::GarbledToBoolean,
+                _ => Method::Copy,
             };
         }
         _ => {}
     }
     match (to, instruction.op) {
-        (Garbled, _) if is_linear(instruction) => Way::Linear,
-        (Garbled, _) => Way::Garbled,
-        (Arithmetic, Op::Mul) if instruction.operands[0] == instruction.operands[1] => Way::Square,
-        (Arithmetic, Op::Mul) => Way::Product,
-        (Arithmetic, _) => Way::Ring,
-        _ if packed::is_local(instruction) => Way::Packed,
-        _ => Way::Circuit,
+        (Garbled, _) if is_linear(instruction) => Method::Linear,
+        (Garbled, _) => Method::Garbled,
+        (Arithmetic, Op::Mul) if instruction.operands[0] == instruction.operands[1] => {
+            Method::Square
+        }
+        (Arithmetic, Op::Mul) => Method::Product,
+        (Arithmetic, _) => Method::Ring,
+        _ if packed::is_local(instruction) => Method::Packed,
+        _ => Method::Circuit,
     }
 }
 
@@ -135,28 +137,31 @@ impl MixedRounds {
     }
 
     /// How an instruction that is not ordered yet will be computed.
-    fn planned_way(&self, instruction: &Instruction) -> Way {
+    fn planned_way(&self, instruction: &Instruction) -> Method {
         match way(instruction) {
             // A single bit takes no AND, and nothing bounds what ANDs do not.
-            Way::GarbledToArithmetic
+            Method::GarbledToArithmetic
                 if self.y2a == YaoToArithmetic::SharedBits || instruction.element.width() < 2 =>
             {
-                Way::BooleanToArithmetic
+                Method::BooleanToArithmetic
             }
             way => way,
         }
     }
 
     /// The template of an instruction that has one, and the lanes of its rows.
-    pub(super) fn template(&mut self, instruction: &Instruction) -> Option<(Arc<Template>, usize)> {
+    pub(super) fn template(
+        &mut self,
+        instruction: &Instruction,
+    ) -> Option<(Arc<CircuitTemplate>, usize)> {
         match way(instruction) {
-            Way::Circuit => Some(self.shallow.of(instruction)),
-            Way::Garbled => Some(self.small.of(instruction)),
-            way @ (Way::ArithmeticToBoolean
-            | Way::ArithmeticToGarbled
-            | Way::GarbledToArithmetic) => {
+            Method::Circuit => Some(self.shallow.of(instruction)),
+            Method::Garbled => Some(self.small.of(instruction)),
+            way @ (Method::ArithmeticToBoolean
+            | Method::ArithmeticToGarbled
+            | Method::GarbledToArithmetic) => {
                 let sum = sum_of_shares(instruction, self.parties);
-                let is_shared = way == Way::ArithmeticToBoolean;
+                let is_shared = way == Method::ArithmeticToBoolean;
                 let templates = if is_shared { &mut self.shallow } else { &mut self.small };
                 Some((templates.of(&sum).0, instruction.lanes as usize))
             }
@@ -172,13 +177,15 @@ impl MixedRounds {
         }
         let way = way(instruction);
         match way {
-            Way::Garbled | Way::ArithmeticToGarbled | Way::GarbledToArithmetic => {
+            Method::Garbled | Method::ArithmeticToGarbled | Method::GarbledToArithmetic => {
                 let (template, lanes) = self.template(instruction).expect("it is a circuit");
                 let gates = (template.and_count() * lanes) as u64;
                 let parties = self.parties;
                 let bytes = match way {
-                    Way::Garbled => Rows::part_bytes(&template, (parties, parties), lanes),
-                    _ => Rows::bytes(&template, parties, lanes),
+                    Method::Garbled => {
+                        TemplateRows::part_bytes(&template, (parties, parties), lanes)
+                    }
+                    _ => TemplateRows::bytes(&template, parties, lanes),
                 };
                 (gates, bytes)
             }
@@ -190,8 +197,8 @@ impl MixedRounds {
     pub(super) fn garbled_wires(&self, instruction: &Instruction) -> usize {
         let wires = instruction.shape().wires() as usize;
         match way(instruction) {
-            Way::ToGarbled => wires,
-            Way::ArithmeticToGarbled => wires * self.parties,
+            Method::ToGarbled => wires,
+            Method::ArithmeticToGarbled => wires * self.parties,
             _ => 0,
         }
     }
@@ -216,28 +223,28 @@ impl RoundModel for MixedRounds {
         let copies = 1 + 2 * self.parties as u64;
         let wires = u64::from(shape.wires());
         match self.planned_way(instruction) {
-            Way::Packed | Way::Ring | Way::Copy | Way::GarbledToArithmetic => {
+            Method::Packed | Method::Ring | Method::Copy | Method::GarbledToArithmetic => {
                 Interaction::default()
             }
-            Way::Linear | Way::Garbled | Way::GarbledToBoolean => Interaction::default(),
-            Way::ToGarbled | Way::ArithmeticToGarbled => {
+            Method::Linear | Method::Garbled | Method::GarbledToBoolean => Interaction::default(),
+            Method::ToGarbled | Method::ArithmeticToGarbled => {
                 // Own keys and those of all, those of all on their way, and masked bits.
                 let wires = self.garbled_wires(instruction) as u64;
                 let keys = SHARE_UNIT_BYTES as u64 * (2 + self.parties as u64 + copies);
                 Interaction { rounds: 2, held_bytes: wires * keys + wires.div_ceil(8) * copies }
             }
-            Way::Product => {
+            Method::Product => {
                 let bytes = 8 * u64::from(shape.lanes);
                 Interaction { rounds: 1, held_bytes: bytes * (3 + 2 * copies) }
             }
-            Way::Square => {
+            Method::Square => {
                 let bytes = 8 * u64::from(shape.lanes);
                 Interaction { rounds: 1, held_bytes: bytes * (2 + copies) }
             }
-            Way::BooleanToArithmetic => {
+            Method::BooleanToArithmetic => {
                 Interaction { rounds: 1, held_bytes: 8 * wires + wires.div_ceil(8) * copies }
             }
-            Way::Circuit | Way::ArithmeticToBoolean => {
+            Method::Circuit | Method::ArithmeticToBoolean => {
                 let (template, lanes) = self.template(instruction).expect("it is a circuit");
                 let widest = template.ands_per_level().into_iter().max().unwrap_or(0);
                 let rows = template.slot_count as usize * words(lanes);

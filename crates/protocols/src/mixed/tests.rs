@@ -3,7 +3,7 @@
 use std::thread;
 
 use phineus_bytecode::random::{
-    Random, RandomOptions, Seeds, random_inputs, random_program, with_sharings,
+    RandomOptions, SeededRng, Seeds, random_inputs, random_program, with_sharings,
 };
 use phineus_bytecode::{Description, Instruction, Op, Sharing, Table};
 use phineus_channels::{Channel, MemoryChannel, Parties, Traffic, memory_mesh};
@@ -13,10 +13,10 @@ use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
 
 use super::{
-    Broadcast, MixedCosts, MixedDriver, MixedRounds, Needs, YaoToArithmetic, demand, totals,
+    Broadcast, MixedCosts, MixedDriver, MixedRounds, PlanDemand, YaoToArithmetic, demand, totals,
 };
 use crate::bmr::costs::totals as garbling_totals;
-use crate::bmr::{Garbling, GarblingCosts, GarblingProgram, Tables};
+use crate::bmr::{GarbledTables, Garbling, GarblingCosts, GarblingProgram};
 use crate::harness::{
     self, assert_learned, expected, memory, options, own, read, received_bytes, sent_bytes,
     start_clients, write,
@@ -27,23 +27,23 @@ mod wire;
 
 /// Which of two ways is taken where there are two.
 #[derive(Clone, Copy, Default)]
-struct Ways {
+struct VariantChoice {
     y2a: YaoToArithmetic,
     broadcast: Broadcast,
 }
 
-impl Ways {
+impl VariantChoice {
     /// All combinations in turn.
-    fn of(seed: u64) -> Ways {
+    fn of(seed: u64) -> VariantChoice {
         let y2a = [YaoToArithmetic::SharedBits, YaoToArithmetic::Masks][seed as usize % 2];
         let broadcast = [Broadcast::Direct, Broadcast::Star][seed as usize / 2 % 2];
-        Ways { y2a, broadcast }
+        VariantChoice { y2a, broadcast }
     }
 }
 
 /// Programs of all parties: the planned program, and the planned garbling program if there is one.
 /// What clients go through is the ordered program.
-struct Plans {
+struct TestPlans {
     ordered: Vec<u8>,
     program: Vec<u8>,
     garbling: Option<Vec<u8>>,
@@ -51,7 +51,7 @@ struct Plans {
 }
 
 /// Orders and plans `program` for so many parties; both checkers agree.
-fn planned(program: &[u8], parties: usize, frame_count: u64, ways: Ways) -> Plans {
+fn planned(program: &[u8], parties: usize, frame_count: u64, ways: VariantChoice) -> TestPlans {
     let layout = super::layout(parties);
     let mut model = MixedRounds::new(parties).with_y2a(ways.y2a);
     let ordered = harness::ordered(program, layout, &mut model).expect("a valid program");
@@ -60,7 +60,7 @@ fn planned(program: &[u8], parties: usize, frame_count: u64, ways: Ways) -> Plan
     let mut costs = MixedCosts::new(parties).with_broadcast(ways.broadcast);
     let bytes = harness::planned(&ordered, &options, &mut costs).expect("it fits");
     let garbling = planned_garbling(&ordered, parties, frame_count, &bytes);
-    Plans { garbling, ordered, program: bytes, broadcast: ways.broadcast }
+    TestPlans { garbling, ordered, program: bytes, broadcast: ways.broadcast }
 }
 
 /// The planned garbling program of `ordered`, whose own plan is `whole`, if anything is garbled.
@@ -92,7 +92,7 @@ fn tables(
     parties: Parties<MemoryChannel>,
     garbling: Vec<u8>,
     beforehand: bool,
-) -> (Tables, Box<dyn FnOnce() -> Parties<MemoryChannel> + Send>) {
+) -> (GarbledTables, Box<dyn FnOnce() -> Parties<MemoryChannel> + Send>) {
     let prg = Prg::from_seed(Block::from_bits(99 + parties.me() as u128));
     let session = SessionId::new([5; 32]);
     let set_up = Garbling::set_up(parties, prg, &session, FieldBits::DEFAULT);
@@ -111,7 +111,7 @@ fn tables(
 
 /// Runs all parties in threads; each learns what it should, and sends what the plan states.
 fn run_all<P: CorrelatedRandomness + 'static>(
-    plans: &Plans,
+    plans: &TestPlans,
     count: usize,
     inputs: &[Table],
     expected: &[Table],
@@ -202,8 +202,9 @@ fn check_outsourced(
     let faults = phineus_bytecode::verify(&mut read(&program)).expect("readable");
     assert!(faults.is_empty(), "{}", faults[0]);
     let parties = description.parties.len() - clients;
-    let planned = planned(&program, parties, frame_count, Ways::of(seed));
-    let needs = Needs::new(read(&planned.program), parties).map(|need| need.expect("readable"));
+    let planned = planned(&program, parties, frame_count, VariantChoice::of(seed));
+    let needs =
+        PlanDemand::new(read(&planned.program), parties).map(|need| need.expect("readable"));
     assert_eq!(Demand::of(needs), demand(read(&planned.program).description()));
     let seed = Block::from_bits(u128::from(seed));
     run_all(&planned, parties, &tables, &expected, |me| Dealer::insecure(seed, me, parties));
@@ -246,7 +247,7 @@ fn random_programs_on_all_kinds_of_shares() {
             ..RandomOptions::default()
         };
         let (source, description) = random_program(seed, &options);
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         check_program(&source, &description, seed, 16, |instruction| {
             if can_be_additive(instruction) && !random.one_in(3) {
                 Sharing::Arithmetic
@@ -286,7 +287,7 @@ fn random_programs_in_all_sharings() {
             ..RandomOptions::default()
         };
         let (source, description) = random_program(seed, &options);
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         check_program(&source, &description, seed, 16, |instruction| {
             if can_be_additive(instruction) && random.one_in(2) {
                 Sharing::Arithmetic
@@ -313,7 +314,7 @@ fn random_programs_with_clients() {
             ..RandomOptions::default()
         };
         let (source, description) = random_program(seed, &options);
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let frames = (16, clients);
         check_outsourced(&source, &description, seed, frames, |instruction| {
             match random.below(3) {

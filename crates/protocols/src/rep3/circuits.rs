@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
 use phineus_bytecode::layout::share_bytes;
-use phineus_circuits::record::{And, Level, Local, Template};
+use phineus_circuits::record::{And, CircuitTemplate, Level, LocalGate};
 use phineus_crypto::SecretBit;
 use phineus_engine::bits::is_repeated;
 use zeroize::Zeroizing;
@@ -29,7 +29,7 @@ const CHUNK_LANES: usize = 64 * CHUNK_WORDS;
 
 /// A circuit on lanes that run side by side, and the level whose ANDs are being sent.
 pub(super) struct Group {
-    template: Arc<Template>,
+    template: Arc<CircuitTemplate>,
     lanes: usize,
     level: usize,
 }
@@ -85,7 +85,7 @@ fn chunk_words(lanes: usize) -> usize {
 /// group, and the first of the lanes.
 pub(super) fn join_group(
     groups: &mut Vec<Group>,
-    (template, lanes): (Arc<Template>, usize),
+    (template, lanes): (Arc<CircuitTemplate>, usize),
 ) -> (usize, usize) {
     match groups.iter().position(|group| Arc::ptr_eq(&group.template, &template)) {
         Some(known) => {
@@ -279,15 +279,15 @@ impl Chunk<'_> {
         }
         for &gate in &self.level.local {
             match gate {
-                Local::Xor { out, a, b } => {
+                LocalGate::Xor { out, a, b } => {
                     let (a, b) = (&rows[a as usize], &rows[b as usize]);
                     rows[out as usize] = std::array::from_fn(|k| a[k] ^ b[k]);
                 }
-                Local::Not { out, a } => {
+                LocalGate::Not { out, a } => {
                     let a = &rows[a as usize];
                     rows[out as usize] = std::array::from_fn(|k| a[k] ^ self.flips[k / WORDS]);
                 }
-                Local::Constant { out, value } => {
+                LocalGate::Constant { out, value } => {
                     let value = u64::from(value).wrapping_neg();
                     rows[out as usize] = std::array::from_fn(|k| value & self.flips[k / WORDS]);
                 }
@@ -347,7 +347,7 @@ impl Circuits {
     pub(super) fn push(
         &mut self,
         circuit: &Instruction,
-        (template, lanes): (Arc<Template>, usize),
+        (template, lanes): (Arc<CircuitTemplate>, usize),
         operands: &[&[u8]],
     ) -> Place {
         let (group, first) = join_group(&mut self.coming, (template, lanes));
@@ -435,7 +435,7 @@ pub(super) fn operand_bytes(circuit: &Instruction) -> usize {
 /// Computes an instruction whose circuit has no ANDs, at once.
 pub(super) fn run_whole(
     circuit: &Instruction,
-    (template, lanes): (Arc<Template>, usize),
+    (template, lanes): (Arc<CircuitTemplate>, usize),
     operands: &[u8],
     results: &mut [&mut [u8]],
     adds_constants: [bool; 2],

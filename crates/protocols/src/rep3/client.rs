@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use super::PARTIES;
-use crate::shares::client::{Client, Outsourcing};
+use crate::shares::client::{Client, ClientSharing};
 
 /// Each computing party has two components of what a client brings.
 pub struct TwoComponentsEach;
@@ -20,7 +20,7 @@ pub struct TwoComponentsEach;
 /// The party that is sent what is left of an input.
 pub(super) const RECEIVER: usize = 1;
 
-impl Outsourcing for TwoComponentsEach {
+impl ClientSharing for TwoComponentsEach {
     fn generator_count(_parties: usize) -> usize {
         2
     }

@@ -12,7 +12,7 @@ use super::keys::neighbours;
 use super::messages::place_of;
 use super::rounds::{FLIGHT_BYTES, Method, Rep3Rounds, addition, masked_bit_bytes, method};
 use crate::mixed::totals as shared;
-use crate::shares::client::{Outsourcing, brings};
+use crate::shares::client::{ClientSharing, brings};
 use crate::shares::values::sent_share_bytes;
 
 /// The names of the totals that other protocols on shares do not have; the rest is in

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use phineus_bytecode::layout::{ring_bytes, share_bytes};
 use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
-use phineus_circuits::record::Template;
+use phineus_circuits::record::CircuitTemplate;
 use phineus_engine::bits::Family;
 use phineus_engine::packed;
 
@@ -95,7 +95,7 @@ impl Rep3Rounds {
     }
 
     /// The circuit of an instruction, and its lanes.
-    pub(super) fn template(&mut self, circuit: &Instruction) -> (Arc<Template>, usize) {
+    pub(super) fn template(&mut self, circuit: &Instruction) -> (Arc<CircuitTemplate>, usize) {
         self.templates.of(circuit)
     }
 

@@ -3,7 +3,7 @@
 use std::thread;
 
 use phineus_bytecode::random::{
-    Random, RandomOptions, Seeds, random_inputs, random_program, with_sharings,
+    RandomOptions, SeededRng, Seeds, random_inputs, random_program, with_sharings,
 };
 use phineus_bytecode::{
     Description, ElementType, Instruction, Op, PlanDescription, Sharing, Table,
@@ -156,7 +156,7 @@ fn random_programs_in_both_sharings_with_clients() {
             ..RandomOptions::default()
         };
         let (source, description) = random_program(seed, &options);
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         check_program(&source, &description, seed, |instruction| {
             match can_be_arithmetic(instruction) && !random.one_in(3) {
                 true => Sharing::Arithmetic,

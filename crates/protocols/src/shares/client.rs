@@ -2,7 +2,7 @@
 //!
 //! An input is a sum of shares. A client has a generator in common with those who hold a share, from
 //! which all of them draw it, for each share but the last one; that one, what is left of the value, it sends.
-//! Which party holds which share is the protocol's ([`Outsourcing`]). Of an output it gets shares
+//! Which party holds which share is the protocol's ([`ClientSharing`]). Of an output it gets shares
 //! of some parties, whose sum it is.
 //!
 //! Cost: 16 bytes from the client to each holder of each share but the last, if it brings anything; its
@@ -32,7 +32,7 @@ use super::values::{add_share, blank, lane_of_share, sent_share_bytes, with_gaps
 use super::words::words;
 
 /// How a protocol shares what clients bring, and opens what they learn.
-pub trait Outsourcing {
+pub trait ClientSharing {
     /// How many shares are drawn from generators, where so many parties compute.
     fn generator_count(parties: usize) -> usize;
 
@@ -69,7 +69,7 @@ impl<C> Default for Clients<C> {
 impl<C: Channel> Clients<C> {
     /// Receives the seeds of those that bring something. Clients are the parties of `description`
     /// from `computing` on; `me` is one of those before.
-    pub(crate) fn meet<O: Outsourcing>(
+    pub(crate) fn meet<O: ClientSharing>(
         mut channels: Vec<C>,
         description: &Description,
         me: usize,
@@ -200,7 +200,7 @@ pub(crate) fn input_values(inputs: &Inputs, instruction: &Instruction) -> Zeroiz
 }
 
 /// An output whose shares are on their way.
-struct Awaited {
+struct PendingClientOutput {
     instruction: Instruction,
     at: usize,
 }
@@ -215,12 +215,12 @@ pub struct Client<C, O> {
     common: Vec<Prg>,
     inputs: Inputs,
     outputs: Outputs,
-    awaited: Vec<Awaited>,
+    awaited: Vec<PendingClientOutput>,
     awaited_bytes: usize,
     outsourcing: PhantomData<O>,
 }
 
-impl<C: Channel, O: Outsourcing> Client<C, O> {
+impl<C: Channel, O: ClientSharing> Client<C, O> {
     /// Party `me` of `description`, whose first parties, as many as `channels`, compute.
     ///
     /// # Errors
@@ -274,7 +274,10 @@ impl<C: Channel, O: Outsourcing> Client<C, O> {
                 if is_ours { self.share(instruction) } else { Ok(()) }
             }
             Op::Output if self.outputs.wants(instruction) => {
-                self.awaited.push(Awaited { instruction: *instruction, at: self.awaited_bytes });
+                self.awaited.push(PendingClientOutput {
+                    instruction: *instruction,
+                    at: self.awaited_bytes,
+                });
                 self.awaited_bytes += sent_share_bytes(instruction.shape());
                 Ok(())
             }
@@ -323,13 +326,13 @@ impl<C: Channel, O: Outsourcing> Client<C, O> {
         let senders = self.channels.iter_mut().enumerate().filter(|(party, _)| O::sends(*party));
         for (_, channel) in senders {
             channel.recv(&mut theirs)?;
-            for Awaited { instruction, at } in &self.awaited {
+            for PendingClientOutput { instruction, at } in &self.awaited {
                 let shape = instruction.shape();
                 let place = *at..at + sent_share_bytes(shape);
                 add_share(shape, &mut sums[place.clone()], &theirs[place]);
             }
         }
-        for Awaited { instruction, at } in self.awaited.drain(..) {
+        for PendingClientOutput { instruction, at } in self.awaited.drain(..) {
             let shape = instruction.shape();
             let sum = &sums[at..at + sent_share_bytes(shape)];
             let lane = |j: usize| lane_of_share(shape, sum, j);

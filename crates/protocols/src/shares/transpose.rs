@@ -53,13 +53,13 @@ pub(crate) fn to_integers(rows: &[u8], integers: &mut [u64]) {
 
 #[cfg(test)]
 mod tests {
-    use phineus_bytecode::random::Random;
+    use phineus_bytecode::random::SeededRng;
 
     use super::*;
 
     #[test]
     fn rows_have_the_bits_of_integers() {
-        let mut random = Random::new(5);
+        let mut random = SeededRng::new(5);
         for lanes in [1_usize, 7, 8, 63, 64, 65, 129] {
             for width in [1, 3, 31, 64] {
                 let integers: Vec<u64> =

@@ -45,13 +45,13 @@ pub(crate) fn get(source: &[u64], at: usize, target: &mut [u64], count: usize) {
 
 #[cfg(test)]
 mod tests {
-    use phineus_bytecode::random::Random;
+    use phineus_bytecode::random::SeededRng;
 
     use super::*;
 
     #[test]
     fn what_is_put_can_be_got() {
-        let mut random = Random::new(3);
+        let mut random = SeededRng::new(3);
         for _ in 0..1000 {
             let (count, at) = (random.below(300) as usize, random.below(200) as usize);
             let mut source: Vec<u64> = (0..words(count)).map(|_| random.next_u64()).collect();

@@ -92,7 +92,7 @@ pub fn confirm_cost(parties: usize) -> (u64, u64) {
 
 /// Values that one party tells all others in a round.
 #[derive(Clone)]
-struct Told<F> {
+struct ToldValues<F> {
     waiting: Vec<F>,
     told: Vec<F>,
 }
@@ -113,7 +113,7 @@ pub struct Opening<F: Field> {
     opened: Vec<F>,
     macs: Vec<F>,
     /// By party. What waits is zeros but for this party's own.
-    told: Vec<Told<F>>,
+    told: Vec<ToldValues<F>>,
     /// Whether the last exchange opened or told something that is not yet in the sums.
     pending: bool,
     /// Whether anything is in the sums since the last check.
@@ -151,7 +151,7 @@ impl<F: Field> Opening<F> {
             waiting_macs: Vec::new(),
             opened: Vec::new(),
             macs: Vec::new(),
-            told: vec![Told { waiting: Vec::new(), told: Vec::new() }; parties],
+            told: vec![ToldValues { waiting: Vec::new(), told: Vec::new() }; parties],
             pending: false,
             summed: false,
             sigma: [F::ZERO; 2],
@@ -252,8 +252,9 @@ impl<F: Field> Opening<F> {
         self.failed = true;
         let toss = self.fill_tail();
         let tail_bytes = self.outgoing.len();
-        let length =
-            |told: &Told<F>| (self.waiting.len() + told.waiting.len()) * F::BYTES + tail_bytes;
+        let length = |told: &ToldValues<F>| {
+            (self.waiting.len() + told.waiting.len()) * F::BYTES + tail_bytes
+        };
         let sent = length(&self.told[self.me]);
         let lengths: Vec<_> = self.told.iter().map(|told| (sent, length(told))).collect();
         parties.peers().for_each(|peer| self.incoming[peer].resize(tail_bytes, 0));

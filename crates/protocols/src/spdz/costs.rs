@@ -11,7 +11,7 @@ use phineus_bytecode::{
 use phineus_correlated::CorrelatedError;
 use phineus_correlated::authenticated::MatrixSize;
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::mascot::costs::{Pair, demand_costs, setup_costs};
+use phineus_correlated::mascot::costs::{PartyPair, demand_costs, setup_costs};
 use phineus_correlated::mascot::{Demand, Kind};
 use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
@@ -20,7 +20,7 @@ use phineus_ot::FieldBits;
 use super::Masks;
 use super::check::{check_cost, confirm_cost, message_bytes};
 use super::distance::checks_of_batch;
-use super::operations::{SpdzRounds, Way, matrix_size, way};
+use super::operations::{Method, SpdzRounds, matrix_size, way};
 use super::script::Script;
 use super::settings::SpdzSettings;
 use crate::mixed::totals as shared;
@@ -127,17 +127,17 @@ fn mask_or_matrix(name: &str) -> Option<Kind> {
 }
 
 /// Amounts that the instructions of an ordered program need and open.
-struct Walk {
+struct ProgramCounts {
     parties: usize,
     model: SpdzRounds,
     /// Openings under masks of the whole field.
     whole_openings: u64,
 }
 
-impl Walk {
-    fn new(parties: usize, field: FieldName, masks: Masks) -> Walk {
+impl ProgramCounts {
+    fn new(parties: usize, field: FieldName, masks: Masks) -> ProgramCounts {
         let model = SpdzRounds::new(field, parties).with_masks(masks);
-        Walk { parties, model, whole_openings: 0 }
+        ProgramCounts { parties, model, whole_openings: 0 }
     }
 
     /// Calls `need` for the correlated randomness of an instruction; returns how many elements it
@@ -172,8 +172,8 @@ impl Walk {
         mut need: impl FnMut(Kind, usize),
     ) -> (u64, u64) {
         match way(instruction) {
-            Way::Linear | Way::Movement => (0, 0),
-            Way::Input => {
+            Method::Linear | Method::Movement => (0, 0),
+            Method::Input => {
                 let count = element_count(instruction.shape()) as usize;
                 let owner = description.inputs[instruction.immediates[0] as usize].party;
                 let kind = match instruction.element.sharing() {
@@ -183,13 +183,13 @@ impl Walk {
                 need(kind, count);
                 (0, count as u64)
             }
-            Way::Zeros => (element_count(instruction.shape()).into(), 0),
-            Way::MatMul => {
+            Method::Zeros => (element_count(instruction.shape()).into(), 0),
+            Method::MatMul => {
                 let size = matrix_size(instruction);
                 need(Kind::Matrix(size), 1);
                 ((size.entries() + size.factors()) as u64, 0)
             }
-            Way::Script => {
+            Method::Script => {
                 let (script, lanes) = self.model.scripts.of(instruction);
                 self.whole_openings += u64::from(script.whole_count) * lanes as u64;
                 (script_needs(&script, lanes, need), 0)
@@ -214,23 +214,23 @@ fn script_needs(script: &Script, lanes: usize, mut need: impl FnMut(Kind, usize)
 
 /// The correlated randomness that a planned program needs, in about the order in which it needs it,
 /// and the same for all parties.
-pub struct Needs<R> {
+pub struct PlanDemand<R> {
     planned: ProgramReader<R>,
-    walk: Walk,
+    walk: ProgramCounts,
     frame: usize,
     instructions: Vec<Instruction>,
     found: VecDeque<(Kind, usize)>,
 }
 
-impl<R: Read + Seek> Needs<R> {
+impl<R: Read + Seek> PlanDemand<R> {
     /// Of `planned`, for so many parties.
-    pub fn new(planned: ProgramReader<R>, parties: usize, field: FieldName) -> Needs<R> {
-        let walk = Walk::new(parties, field, Masks::of(planned.description()));
-        Needs { planned, walk, frame: 0, instructions: Vec::new(), found: VecDeque::new() }
+    pub fn new(planned: ProgramReader<R>, parties: usize, field: FieldName) -> PlanDemand<R> {
+        let walk = ProgramCounts::new(parties, field, Masks::of(planned.description()));
+        PlanDemand { planned, walk, frame: 0, instructions: Vec::new(), found: VecDeque::new() }
     }
 }
 
-impl<R: Read + Seek> Iterator for Needs<R> {
+impl<R: Read + Seek> Iterator for PlanDemand<R> {
     type Item = Result<(Kind, usize), CorrelatedError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -287,7 +287,7 @@ pub struct SpdzCosts {
     element_bytes: usize,
     field: FieldName,
     masks: Masks,
-    walk: Walk,
+    walk: ProgramCounts,
     demand: Demand,
     rounds: u64,
     check_rounds: u64,
@@ -324,7 +324,7 @@ impl SpdzCosts {
             element_bytes: field.bytes(),
             field,
             masks: Masks::Narrow,
-            walk: Walk::new(parties, field, Masks::Narrow),
+            walk: ProgramCounts::new(parties, field, Masks::Narrow),
             demand: Demand::default(),
             rounds: 0,
             check_rounds: 0,
@@ -352,7 +352,7 @@ impl SpdzCosts {
     /// Costs if comparisons use these masks.
     #[must_use]
     pub fn with_masks(self, masks: Masks) -> SpdzCosts {
-        let walk = Walk::new(self.parties, self.field, masks);
+        let walk = ProgramCounts::new(self.parties, self.field, masks);
         SpdzCosts { masks, walk, ..self }
     }
 
@@ -390,8 +390,8 @@ impl SpdzCosts {
         let of = match instruction.op {
             Op::Output => OUTPUTS,
             _ => match way(instruction) {
-                Way::Input => 0,
-                Way::MatMul => 1,
+                Method::Input => 0,
+                Method::MatMul => 1,
                 _ => 2,
             },
         };
@@ -406,8 +406,8 @@ impl SpdzCosts {
     }
 
     /// Bytes that two parties send each other to make all correlated randomness, including set-up.
-    fn pair(&self, pair: Pair) -> PairCosts {
-        fn costs<F: Field>(demands: &[(Demand, u64)], pair: Pair) -> PairCosts {
+    fn pair(&self, pair: PartyPair) -> PairCosts {
+        fn costs<F: Field>(demands: &[(Demand, u64)], pair: PartyPair) -> PairCosts {
             let ot = FieldBits::DEFAULT;
             let mut costs = setup_costs::<F>(ot);
             for (demand, times) in demands {
@@ -496,7 +496,7 @@ impl CostModel for SpdzCosts {
         let (mut ots, mut making_rounds) = (0, 0);
         for lower in 0..self.parties {
             for higher in lower + 1..self.parties {
-                let pair = self.pair(Pair { lower, higher, parties: self.parties });
+                let pair = self.pair(PartyPair { lower, higher, parties: self.parties });
                 making[lower].0 += pair.from_lower_bytes;
                 making[lower].1 += pair.from_higher_bytes;
                 making[higher].0 += pair.from_higher_bytes;

@@ -52,7 +52,7 @@ const fn power_of_half(exponent: u32) -> f64 {
 
 /// Events of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Term {
+pub struct DistanceTerm {
     /// In the plural.
     pub what: &'static str,
     /// The most events of this kind.
@@ -61,7 +61,7 @@ pub struct Term {
     pub each: f64,
 }
 
-impl Term {
+impl DistanceTerm {
     /// Of all together.
     pub fn sum(&self) -> f64 {
         self.count as f64 * self.each
@@ -72,7 +72,7 @@ impl Term {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distance {
     /// In the order of a run.
-    pub terms: Vec<Term>,
+    pub terms: Vec<DistanceTerm>,
 }
 
 impl Distance {
@@ -85,47 +85,47 @@ impl Distance {
         let beyond = field.modulus().wrapping_neg() << (128 - field.bits()) >> (128 - field.bits());
         let field_size = beyond as f64 + p;
         let terms = vec![
-            Term {
+            DistanceTerm {
                 what: "openings under narrow masks",
                 count: total(totals::BOUNDED),
                 each: power_of_half(STATISTICAL_BITS),
             },
-            Term {
+            DistanceTerm {
                 what: "openings under masks of the whole field",
                 count: total(totals::WHOLE_OPENINGS),
                 each: beyond as f64 / field_size,
             },
             // docs/protocols/spdz.md, "A round".
-            Term { what: "MAC checks", count: total(totals::MAC_CHECKS), each: 3.0 / p },
-            Term {
+            DistanceTerm { what: "MAC checks", count: total(totals::MAC_CHECKS), each: 3.0 / p },
+            DistanceTerm {
                 what: "rounds that MAC checks add up",
                 count: total(shared::ROUNDS),
                 each: 1.0 / p / p,
             },
             // docs/protocols/mascot.md, all that follows.
-            Term {
+            DistanceTerm {
                 what: "proofs of bounded integers",
                 count: total(totals::BOUNDED_BATCHES) * corrupted,
                 each: 17.0 / p,
             },
-            Term {
+            DistanceTerm {
                 what: "proofs of input bits",
                 count: total(totals::BIT_MASK_BATCHES),
                 each: 3.0 / p,
             },
-            Term {
+            DistanceTerm {
                 what: "other checks of correlated randomness",
                 count: total(totals::PREPROCESSING_CHECKS),
                 each: 1.0 / p,
             },
-            Term {
+            DistanceTerm {
                 what: "factors of products by OT",
                 count: factors(&super::costs::demand_of_totals(costs, BatchScale::FULL))
                     .saturating_mul(corrupted),
                 each: power_of_half(amplified_bits(field)),
             },
             // docs/protocols/ot.md: for each tile, of which each has at least one OT.
-            Term {
+            DistanceTerm {
                 what: "checks of OT extension",
                 count: total(shared::OTS).saturating_mul(corrupted),
                 each: power_of_half(122),
@@ -136,7 +136,7 @@ impl Distance {
 
     /// The sum of all terms. Deterministic: the same sums, products and quotients everywhere.
     pub fn total(&self) -> f64 {
-        self.terms.iter().map(Term::sum).sum()
+        self.terms.iter().map(DistanceTerm::sum).sum()
     }
 
     /// Returns whether the total passes [`DISTANCE_MAX`].

@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 
 use super::inputs::BroughtInputs;
 use super::linear::{self, Movement};
-use super::mat_mul::Products;
-use super::operations::{SpdzRounds, Way, matrix_size, repeats, way};
-use super::run::{Context, Run, blank};
+use super::mat_mul::MatrixProductQueue;
+use super::operations::{Method, SpdzRounds, matrix_size, repeats, way};
+use super::run::{FlightContext, ScriptExecution, blank};
 use super::{Masks, Opening};
 use crate::ProtocolError;
 
@@ -29,7 +29,7 @@ pub(super) use ports::signed;
 
 /// An instruction between its issue and its finish.
 enum Flight<F: Field> {
-    Script(Box<Run<F>>),
+    Script(Box<ScriptExecution<F>>),
     /// Where it will be among the products of its round.
     MatMul(Range<usize>),
     /// Where they will be among the inputs of their round.
@@ -51,13 +51,13 @@ pub struct SpdzDriver<F: Field, C, M> {
     inputs: Inputs,
     outputs: Outputs,
     rounds_model: SpdzRounds,
-    products: Products<F>,
+    products: MatrixProductQueue<F>,
     brought: BroughtInputs<F>,
     in_flight: VecDeque<(Op, Flight<F>)>,
     done: VecDeque<(Op, Flight<F>)>,
     watch: Option<Watch>,
     /// Output instructions of this round, which are opened once everything before is checked.
-    waiting: Vec<(Instruction, super::run::Shares<F>)>,
+    waiting: Vec<(Instruction, super::run::ShareBuffer<F>)>,
     /// Whether this round opens what hides behind a bounded integer, once everything before is checked.
     is_narrow: bool,
     /// The first input that an opening showed not to be in order.
@@ -85,7 +85,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
             parties,
             correlated,
             inputs,
-            products: Products::new(1),
+            products: MatrixProductQueue::new(1),
             brought: BroughtInputs::new(),
             in_flight: VecDeque::new(),
             done: VecDeque::new(),
@@ -215,8 +215,8 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         }
     }
 
-    fn context(&mut self) -> Context<'_, F, M> {
-        Context {
+    fn context(&mut self) -> FlightContext<'_, F, M> {
+        FlightContext {
             me: self.parties.me(),
             delta: *self.delta,
             opening: &mut self.opening,
@@ -227,7 +227,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
     /// Correlated randomness for what has waited for more of its kind.
     fn flush_batches(&mut self) -> Result<(), ProtocolError> {
         let SpdzDriver { parties, delta, opening, correlated, products, brought, .. } = self;
-        let context = &mut Context { me: parties.me(), delta: **delta, opening, correlated };
+        let context = &mut FlightContext { me: parties.me(), delta: **delta, opening, correlated };
         products.flush(context)?;
         brought.flush(context)
     }
@@ -236,10 +236,10 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
     fn take_batches(&mut self) -> Result<(), ProtocolError> {
         self.turn_to(Activity::Sharing);
         let SpdzDriver { parties, delta, opening, correlated, brought, .. } = self;
-        brought.take(&Context { me: parties.me(), delta: **delta, opening, correlated })?;
+        brought.take(&FlightContext { me: parties.me(), delta: **delta, opening, correlated })?;
         self.turn_to(Activity::Computing);
         let SpdzDriver { parties, delta, opening, correlated, products, .. } = self;
-        products.take(&Context { me: parties.me(), delta: **delta, opening, correlated });
+        products.take(&FlightContext { me: parties.me(), delta: **delta, opening, correlated });
         Ok(())
     }
 
@@ -248,7 +248,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         &mut self,
         instruction: &Instruction,
         operands: &[&[Share<F>]],
-    ) -> Result<Run<F>, ProtocolError> {
+    ) -> Result<ScriptExecution<F>, ProtocolError> {
         let (script, lanes) = self.rounds_model.scripts.of(instruction);
         let mut rows = blank(script.slot_count as usize * lanes);
         let mut at = 0;
@@ -268,7 +268,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
                 at += operand.len();
             }
         }
-        Run::new(script, lanes, rows, &mut self.context())
+        ScriptExecution::new(script, lanes, rows, &mut self.context())
     }
 
     fn issue(
@@ -277,18 +277,18 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         operands: &[&[Share<F>]],
     ) -> Result<Flight<F>, ProtocolError> {
         match way(instruction) {
-            Way::Input if instruction.element.sharing() == Sharing::Arithmetic => {
+            Method::Input if instruction.element.sharing() == Sharing::Arithmetic => {
                 self.issue_integers(instruction)
             }
-            Way::Input => self.issue_bits(instruction),
-            Way::MatMul => {
+            Method::Input => self.issue_bits(instruction),
+            Method::MatMul => {
                 let SpdzDriver { parties, delta, opening, correlated, products, .. } = self;
                 let context =
-                    &mut Context { me: parties.me(), delta: **delta, opening, correlated };
+                    &mut FlightContext { me: parties.me(), delta: **delta, opening, correlated };
                 let (size, operands) = (matrix_size(instruction), (operands[0], operands[1]));
                 Ok(Flight::MatMul(products.issue(context, size, operands)?))
             }
-            Way::Zeros => {
+            Method::Zeros => {
                 let at = self.opening.push(operands[0]);
                 let at = at..at + operands[0].len();
                 Ok(Flight::Zeros { at, port: instruction.immediates[0] })
@@ -311,8 +311,8 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
     ) -> Result<(), ProtocolError> {
         let (me, delta) = (self.parties.me(), *self.delta);
         match way(instruction) {
-            Way::Linear => linear::execute(instruction, results, operands, me, delta),
-            Way::Movement => {
+            Method::Linear => linear::execute(instruction, results, operands, me, delta),
+            Method::Movement => {
                 let mut moved = *instruction;
                 if instruction.element.sharing() == Sharing::Arithmetic {
                     // An integer is one row, as a bit is.
@@ -364,7 +364,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
 }
 
 /// The results of a script that is done.
-fn write<F: Field>(run: &Run<F>, results: &mut [&mut [Share<F>]]) {
+fn write<F: Field>(run: &ScriptExecution<F>, results: &mut [&mut [Share<F>]]) {
     let mut output = 0;
     for result in results {
         for row in result.chunks_exact_mut(run.lanes) {

@@ -16,7 +16,7 @@ use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
 use super::mat_mul::lengthen;
-use super::run::{Context, Shares};
+use super::run::{FlightContext, ShareBuffer};
 use crate::ProtocolError;
 
 /// Elements that take their masks together: 128 KiB of shares, masks and values in a field of 8
@@ -25,7 +25,7 @@ const TOGETHER: usize = 4096;
 const _: () = assert!(TOGETHER >= VALUE_WIRES_MAX as usize);
 
 /// Inputs of one owner that took their masks together.
-struct Group {
+struct InputGroup {
     owner: usize,
     are_bits: bool,
     count: usize,
@@ -41,9 +41,9 @@ pub(super) struct BroughtInputs<F: Field> {
     /// Values that wait, if this party owns them.
     values: Zeroizing<Vec<F>>,
     masks: Zeroizing<Vec<F>>,
-    groups: Vec<Group>,
+    groups: Vec<InputGroup>,
     /// Shares of masks, then of inputs.
-    shares: Shares<F>,
+    shares: ShareBuffer<F>,
     is_done: bool,
 }
 
@@ -65,7 +65,7 @@ impl<F: Field> BroughtInputs<F> {
     /// `values`. Returns where it will be among [`BroughtInputs::done`].
     pub(super) fn issue<M: AuthenticatedRandomness<F>>(
         &mut self,
-        context: &mut Context<'_, F, M>,
+        context: &mut FlightContext<'_, F, M>,
         (owner, are_bits): (usize, bool),
         count: usize,
         values: Option<impl Iterator<Item = F>>,
@@ -89,7 +89,7 @@ impl<F: Field> BroughtInputs<F> {
     /// Takes masks for what waits, and has it told.
     pub(super) fn flush<M: AuthenticatedRandomness<F>>(
         &mut self,
-        context: &mut Context<'_, F, M>,
+        context: &mut FlightContext<'_, F, M>,
     ) -> Result<(), ProtocolError> {
         let (owner, are_bits) = (self.owner, self.are_bits);
         let count = std::mem::take(&mut self.waiting);
@@ -118,7 +118,7 @@ impl<F: Field> BroughtInputs<F> {
         } else {
             context.opening.tell(owner, count, None)
         };
-        self.groups.push(Group { owner, are_bits, count, told_at });
+        self.groups.push(InputGroup { owner, are_bits, count, told_at });
         Ok(())
     }
 
@@ -126,10 +126,13 @@ impl<F: Field> BroughtInputs<F> {
     ///
     /// # Errors
     /// When an owner tells what is no bit where it should be.
-    pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) -> Result<(), ProtocolError> {
+    pub(super) fn take<M>(
+        &mut self,
+        context: &FlightContext<'_, F, M>,
+    ) -> Result<(), ProtocolError> {
         assert_eq!(self.waiting, 0, "what waits takes its masks before the round ends");
         let mut rest = &mut self.shares[..];
-        for Group { owner, are_bits, count, told_at } in self.groups.drain(..) {
+        for InputGroup { owner, are_bits, count, told_at } in self.groups.drain(..) {
             let shares;
             (shares, rest) = rest.split_at_mut(count);
             let told = context.opening.told(owner, told_at, count);

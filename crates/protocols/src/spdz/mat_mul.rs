@@ -1,4 +1,4 @@
-//! [`Products`]: the products of matrices of a round.
+//! [`MatrixProductQueue`]: the products of matrices of a round.
 //!
 //! With a matrix triple `(A, B, A B)`, `E = X - A` and `F = Y - B`:
 //! `X Y = A B + E (B + F) + A F`. Only `E` and `F` are opened: each entry of both matrices once.
@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use super::Opening;
 use super::check::make_room;
-use super::run::{Context, Shares};
+use super::run::{FlightContext, ShareBuffer};
 use crate::ProtocolError;
 
 /// Elements of memory that each entry of a matrix takes: its share and that of a triple, and for a
@@ -42,13 +42,13 @@ fn together<F: Field>(cache_bytes: usize) -> usize {
 
 /// How many products wait for triples, of which size.
 #[derive(Clone, Copy, Default)]
-struct Waiting {
+struct PendingProducts {
     size: Option<MatrixSize>,
     count: usize,
 }
 
 /// Products of one size that took their triples together.
-struct Group {
+struct ProductGroup {
     size: MatrixSize,
     count: usize,
     matrices_at: usize,
@@ -58,30 +58,30 @@ struct Group {
 
 /// Products whose operands are opened under masks at the end of the round; after it, until the next
 /// is begun, the products.
-pub(super) struct Products<F: Field> {
+pub(super) struct MatrixProductQueue<F: Field> {
     threads: usize,
     /// Entries that take their triples together, the same at all parties.
     together: usize,
     /// Operands that wait for triples, all of one size.
-    waiting: Waiting,
-    waiting_matrices: Shares<F>,
-    waiting_vectors: Shares<F>,
-    groups: Vec<Group>,
-    matrices: Shares<F>,
-    vectors: Shares<F>,
-    products: Shares<F>,
+    waiting: PendingProducts,
+    waiting_matrices: ShareBuffer<F>,
+    waiting_vectors: ShareBuffer<F>,
+    groups: Vec<ProductGroup>,
+    matrices: ShareBuffer<F>,
+    vectors: ShareBuffer<F>,
+    products: ShareBuffer<F>,
     is_done: bool,
     /// Makes the products of rounds that it takes.
     device: Option<Box<dyn MatrixProducts<F>>>,
 }
 
-impl<F: Field> Products<F> {
-    pub(super) fn new(threads: usize) -> Products<F> {
+impl<F: Field> MatrixProductQueue<F> {
+    pub(super) fn new(threads: usize) -> MatrixProductQueue<F> {
         let nothing = || Zeroizing::new(Vec::new());
-        Products {
+        MatrixProductQueue {
             threads,
             together: together::<F>(CACHE_BYTES),
-            waiting: Waiting::default(),
+            waiting: PendingProducts::default(),
             waiting_matrices: nothing(),
             waiting_vectors: nothing(),
             groups: Vec::new(),
@@ -109,10 +109,10 @@ impl<F: Field> Products<F> {
         self.device = device;
     }
 
-    /// Begins a product; returns where it will be among [`Products::done`].
+    /// Begins a product; returns where it will be among [`MatrixProductQueue::done`].
     pub(super) fn issue<M: AuthenticatedRandomness<F>>(
         &mut self,
-        context: &mut Context<'_, F, M>,
+        context: &mut FlightContext<'_, F, M>,
         size: MatrixSize,
         (matrix, vectors): (&[Share<F>], &[Share<F>]),
     ) -> Result<Range<usize>, ProtocolError> {
@@ -138,9 +138,11 @@ impl<F: Field> Products<F> {
     /// Takes triples for what waits, and has what they hide opened.
     pub(super) fn flush<M: AuthenticatedRandomness<F>>(
         &mut self,
-        context: &mut Context<'_, F, M>,
+        context: &mut FlightContext<'_, F, M>,
     ) -> Result<(), ProtocolError> {
-        let Waiting { size: Some(size), count: count @ 1.. } = self.waiting else { return Ok(()) };
+        let PendingProducts { size: Some(size), count: count @ 1.. } = self.waiting else {
+            return Ok(());
+        };
         let (matrices_at, vectors_at) = (self.matrices.len(), self.vectors.len());
         let a = lengthen(&mut self.matrices, count * size.entries());
         let b = lengthen(&mut self.vectors, count * size.factors());
@@ -153,20 +155,29 @@ impl<F: Field> Products<F> {
         self.waiting_matrices.clear();
         self.waiting_vectors.clear();
         self.waiting.count = 0;
-        self.groups.push(Group { size, count, matrices_at, vectors_at, opened_at });
+        self.groups.push(ProductGroup { size, count, matrices_at, vectors_at, opened_at });
         Ok(())
     }
 
     /// Ends the round: makes the products of what was opened.
-    pub(super) fn take<M>(&mut self, context: &Context<'_, F, M>) {
+    pub(super) fn take<M>(&mut self, context: &FlightContext<'_, F, M>) {
         assert_eq!(self.waiting.count, 0, "what waits takes its triples before the round ends");
-        let Products { threads, together, groups, matrices, vectors, products, device, .. } = self;
+        let MatrixProductQueue {
+            threads,
+            together,
+            groups,
+            matrices,
+            vectors,
+            products,
+            device,
+            ..
+        } = self;
         let (opening, me, delta) = (&*context.opening, context.me, context.delta);
         for group in &*groups {
             group.unmask(vectors, opening, |f| Share::public(f, me, delta));
         }
         let triples = Triples { matrices, vectors, opening };
-        let work = groups.iter().map(Group::work).sum();
+        let work = groups.iter().map(ProductGroup::work).sum();
         match device {
             Some(device) if device.takes(work) => {
                 let mut all = Vec::new();
@@ -199,7 +210,7 @@ struct Triples<'a, F: Field> {
 
 /// Calls `make` for each product of some groups, whose shares are next to each other.
 fn each<'a, F: Field>(
-    groups: &[Group],
+    groups: &[ProductGroup],
     triples: &Triples<'a, F>,
     products: &'a mut [Share<F>],
     mut make: impl FnMut(MatrixProduct<'a, F, 2>),
@@ -212,7 +223,7 @@ fn each<'a, F: Field>(
     }
 }
 
-impl Group {
+impl ProductGroup {
     /// Elements that are opened: all matrices, then all vectors.
     fn opened(&self) -> usize {
         self.count * (self.size.entries() + self.size.factors())
@@ -272,9 +283,9 @@ impl Group {
 /// Has `run` finish groups with their products, parts of about one size on a thread each.
 fn on_threads<F: Field>(
     (threads, together): (usize, usize),
-    groups: &[Group],
+    groups: &[ProductGroup],
     products: &mut [Share<F>],
-    run: impl Fn(&[Group], &mut [Share<F>]) + Sync,
+    run: impl Fn(&[ProductGroup], &mut [Share<F>]) + Sync,
 ) {
     let part = groups.len().div_ceil(threads.max(1));
     if part < ENTRIES_PER_THREAD / together {
@@ -297,7 +308,7 @@ fn on_threads<F: Field>(
 }
 
 /// `more` shares at the end, to be written.
-pub(super) fn lengthen<F: Field>(shares: &mut Shares<F>, more: usize) -> &mut [Share<F>] {
+pub(super) fn lengthen<F: Field>(shares: &mut ShareBuffer<F>, more: usize) -> &mut [Share<F>] {
     let at = shares.len();
     make_room(shares, more);
     shares.resize(at + more, Share::ZERO);
@@ -334,7 +345,7 @@ mod tests {
         let prg = Prg::from_seed(Block::from_bits(me as u128));
         let session = SessionId::new([8; 32]);
         let mut opening = Opening::new(me, parties.count(), dealer.delta(), &session, prg);
-        let mut products = Products::new(threads);
+        let mut products = MatrixProductQueue::new(threads);
         products.set_cache(cache_bytes);
         let (mut all, mut places) = (Vec::new(), Vec::new());
         for size in sizes() {
@@ -344,13 +355,15 @@ mod tests {
             dealer.masks(0, &mut operands, known).expect("the dealer does not fail");
             let (matrix, vector) = operands.split_at(size.entries());
             let delta = dealer.delta();
-            let mut context = Context { opening: &mut opening, correlated: &mut dealer, me, delta };
+            let mut context =
+                FlightContext { opening: &mut opening, correlated: &mut dealer, me, delta };
             let at = products.issue(&mut context, size, (matrix, vector));
             places.push(at.expect("the dealer does not fail"));
             all.extend_from_slice(&operands);
         }
         let delta = dealer.delta();
-        let mut context = Context { opening: &mut opening, correlated: &mut dealer, me, delta };
+        let mut context =
+            FlightContext { opening: &mut opening, correlated: &mut dealer, me, delta };
         products.flush(&mut context).expect("the dealer does not fail");
         context.opening.exchange(&mut parties).expect("all are honest");
         products.take(&context);

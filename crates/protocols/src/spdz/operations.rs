@@ -6,17 +6,17 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
-use phineus_circuits::record::{Local as Gate, Template};
+use phineus_circuits::record::{CircuitTemplate, LocalGate as Gate};
 use phineus_correlated::authenticated::MatrixSize;
 use phineus_crypto::field::FieldName;
 use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
 
 use super::Masks;
-use super::script::{Modulus, Recorder, Row, Script};
+use super::script::{Modulus, Script, ScriptRecorder, ShareRow};
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Method {
     /// Without the others: sums and public multiples of elements.
     Linear,
     /// Without the others: elements move.
@@ -32,19 +32,19 @@ pub(super) enum Way {
 }
 
 /// How `instruction` is done; outputs aside.
-pub(super) fn way(instruction: &Instruction) -> Way {
+pub(super) fn way(instruction: &Instruction) -> Method {
     let is_integer = instruction.element.sharing() == Sharing::Arithmetic;
     match instruction.op {
-        Op::Input => Way::Input,
-        Op::MatMul => Way::MatMul,
-        Op::RequireZero => Way::Zeros,
+        Op::Input => Method::Input,
+        Op::MatMul => Method::MatMul,
+        Op::RequireZero => Method::Zeros,
         Op::LaneSlice
         | Op::LaneConcat
         | Op::LaneReverse
         | Op::LaneTile
         | Op::LaneRepeat
         | Op::LaneDeinterleave
-        | Op::LaneInterleave => Way::Movement,
+        | Op::LaneInterleave => Method::Movement,
         Op::Constant
         | Op::Add
         | Op::Sub
@@ -55,10 +55,10 @@ pub(super) fn way(instruction: &Instruction) -> Way {
         | Op::ShiftLeft
             if is_integer =>
         {
-            Way::Linear
+            Method::Linear
         }
-        Op::ShiftRight if is_integer && instruction.immediates[0] == 0 => Way::Linear,
-        Op::Convert if is_integer => Way::Linear,
+        Op::ShiftRight if is_integer && instruction.immediates[0] == 0 => Method::Linear,
+        Op::Convert if is_integer => Method::Linear,
         Op::Constant
         | Op::Not
         | Op::ShiftLeft
@@ -70,18 +70,18 @@ pub(super) fn way(instruction: &Instruction) -> Way {
         | Op::Reshape
             if !is_integer =>
         {
-            Way::Movement
+            Method::Movement
         }
-        _ => Way::Script,
+        _ => Method::Script,
     }
 }
 
 /// Returns whether an instruction depends on the ranges that the planner knows of integers: those whose
-/// script has a mask of [`Recorder::mask_of`].
+/// script has a mask of [`ScriptRecorder::mask_of`].
 pub(super) fn may_open_narrowly(instruction: &Instruction) -> bool {
     let looks =
         matches!(instruction.op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Abs | Op::ShiftRight);
-    looks && is_integer(instruction) && way(instruction) == Way::Script
+    looks && is_integer(instruction) && way(instruction) == Method::Script
 }
 
 /// The sides of the matrices that a product of matrices multiplies.
@@ -158,11 +158,11 @@ impl Scripts {
 /// instruction's type.
 fn integer_script(i: &Instruction, modulus: Modulus) -> Script {
     let (width, signed) = (u32::from(i.element.width()), i.element.is_signed());
-    let mut r = Recorder::new(modulus);
+    let mut r = ScriptRecorder::new(modulus);
     let x = r.inputs(if is_square(i) { 1 } else { i.op.info().operands.len() });
     let k = r.prime_bits;
     // Of the difference of two.
-    let mask = |r: &mut Recorder| r.mask_of(width);
+    let mask = |r: &mut ScriptRecorder| r.mask_of(width);
     let outputs = match i.op {
         Op::Mul if is_square(i) => vec![r.product(x[0], x[0])],
         Op::Mul | Op::And | Op::Mask => vec![r.product(x[0], x[1])],
@@ -220,12 +220,13 @@ fn integer_script(i: &Instruction, modulus: Modulus) -> Script {
 }
 
 /// Converts a circuit on bits to a script on bits that are elements of a field.
-fn from_template(template: Template, modulus: Modulus) -> Script {
-    let mut r = Recorder::new(modulus);
+fn from_template(template: CircuitTemplate, modulus: Modulus) -> Script {
+    let mut r = ScriptRecorder::new(modulus);
     let inputs = r.inputs(template.input_count as usize);
-    let mut slots: Vec<Option<Row>> = inputs.into_iter().map(Some).collect();
+    let mut slots: Vec<Option<ShareRow>> = inputs.into_iter().map(Some).collect();
     slots.resize(template.slot_count as usize, None);
-    let get = |slots: &[Option<Row>], slot: u32| slots[slot as usize].expect("written before read");
+    let get =
+        |slots: &[Option<ShareRow>], slot: u32| slots[slot as usize].expect("written before read");
     for level in &template.levels {
         for gate in &level.local {
             let (out, row) = match *gate {
@@ -235,7 +236,7 @@ fn from_template(template: Template, modulus: Modulus) -> Script {
             };
             slots[out as usize] = Some(row);
         }
-        let results: Vec<Row> = level
+        let results: Vec<ShareRow> = level
             .ands
             .iter()
             .map(|and| r.product(get(&slots, and.a), get(&slots, and.b)))
@@ -244,7 +245,7 @@ fn from_template(template: Template, modulus: Modulus) -> Script {
             slots[and.out as usize] = Some(row);
         }
     }
-    let outputs: Vec<Row> = template.outputs.iter().map(|&slot| get(&slots, slot)).collect();
+    let outputs: Vec<ShareRow> = template.outputs.iter().map(|&slot| get(&slots, slot)).collect();
     // Scheduling takes memory of its own.
     drop((template, slots));
     r.finish(&outputs)
@@ -312,25 +313,25 @@ impl RoundModel for SpdzRounds {
             _ => {}
         }
         match way(instruction) {
-            Way::Linear | Way::Movement => Interaction::default(),
-            Way::Input => {
+            Method::Linear | Method::Movement => Interaction::default(),
+            Method::Input => {
                 let elements = u64::from(element_count(shape));
                 // A share, what is told, and what was in the last round.
                 let each = share_bytes + 2 * self.element_bytes;
                 Interaction { rounds: 1, held_bytes: BATCHED_BYTES + grown(elements * each) }
             }
-            Way::Zeros => {
+            Method::Zeros => {
                 let held = u64::from(element_count(shape)) * self.opening_bytes();
                 Interaction { rounds: 1, held_bytes: BATCHED_BYTES + held }
             }
-            Way::MatMul => {
+            Method::MatMul => {
                 let size = matrix_size(instruction);
                 let opened = (size.entries() + size.factors()) as u64;
                 let shares = grown((opened + size.results() as u64) * share_bytes);
                 let held = BATCHED_BYTES + shares + opened * self.opening_bytes();
                 Interaction { rounds: 1, held_bytes: held }
             }
-            Way::Script => {
+            Method::Script => {
                 let (script, lanes) = self.scripts.of(instruction);
                 let widest = script.levels.iter().map(|level| level.amounts());
                 let widest = widest.max_by_key(|amounts| amounts.opened()).unwrap_or_default();

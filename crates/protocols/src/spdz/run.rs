@@ -1,4 +1,4 @@
-//! [`Run`]: execution of a script on one instruction's rows, level by level.
+//! [`ScriptExecution`]: execution of a script on one instruction's rows, level by level.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
 use super::Opening;
-use super::script::{Joint, JointStep, Local, Number, Script, Step};
+use super::script::{BitSource, JointStep, LocalOperation, LocalStep, RoundOperation, Script};
 use crate::ProtocolError;
 
 /// Shares, wiped when they go.
-pub(super) type Shares<F> = Zeroizing<Vec<Share<F>>>;
+pub(super) type ShareBuffer<F> = Zeroizing<Vec<Share<F>>>;
 
-pub(super) fn blank<F: Field>(count: usize) -> Shares<F> {
+pub(super) fn blank<F: Field>(count: usize) -> ShareBuffer<F> {
     Zeroizing::new(vec![Share::ZERO; count])
 }
 
 /// State of the driver that a flight needs.
-pub(super) struct Context<'a, F: Field, M> {
+pub(super) struct FlightContext<'a, F: Field, M> {
     pub(super) opening: &'a mut Opening<F>,
     pub(super) correlated: &'a mut M,
     pub(super) me: usize,
@@ -26,33 +26,33 @@ pub(super) struct Context<'a, F: Field, M> {
 }
 
 /// Products, squares and openings on their way.
-struct InFlight<F: Field> {
+struct RoundQueue<F: Field> {
     /// Of triples, then of square pairs.
-    a: Shares<F>,
-    b: Shares<F>,
-    c: Shares<F>,
+    a: ShareBuffer<F>,
+    b: ShareBuffer<F>,
+    c: ShareBuffer<F>,
     /// Where the opened differences and numbers are.
     at: usize,
 }
 
 /// A script on rows of so many lanes.
-pub(super) struct Run<F: Field> {
+pub(super) struct ScriptExecution<F: Field> {
     pub(super) script: Arc<Script>,
     pub(super) lanes: usize,
-    pub(super) rows: Shares<F>,
+    pub(super) rows: ShareBuffer<F>,
     pub(super) publics: Vec<F>,
     level: usize,
-    in_flight: InFlight<F>,
+    in_flight: RoundQueue<F>,
 }
 
-impl<F: Field> Run<F> {
+impl<F: Field> ScriptExecution<F> {
     /// `rows` holds the operands in the first slots.
     pub(super) fn new<M: AuthenticatedRandomness<F>>(
         script: Arc<Script>,
         lanes: usize,
-        mut rows: Shares<F>,
-        context: &mut Context<'_, F, M>,
-    ) -> Result<Run<F>, ProtocolError> {
+        mut rows: ShareBuffer<F>,
+        context: &mut FlightContext<'_, F, M>,
+    ) -> Result<ScriptExecution<F>, ProtocolError> {
         let (inputs, bits) = (script.input_count as usize, script.bit_count as usize);
         assert!(rows.len() == script.slot_count as usize * lanes, "a row for each slot");
         if bits > 0 {
@@ -64,8 +64,8 @@ impl<F: Field> Run<F> {
             context.correlated.bounded(&mut rows[at..at + count])?;
         }
         let publics = vec![F::ZERO; script.public_count as usize * lanes];
-        let in_flight = InFlight { a: blank(0), b: blank(0), c: blank(0), at: 0 };
-        Ok(Run { script, lanes, rows, publics, level: 0, in_flight })
+        let in_flight = RoundQueue { a: blank(0), b: blank(0), c: blank(0), at: 0 };
+        Ok(ScriptExecution { script, lanes, rows, publics, level: 0, in_flight })
     }
 
     /// The rows of output `k`.
@@ -78,7 +78,7 @@ impl<F: Field> Run<F> {
     /// any.
     pub(super) fn issue<M: AuthenticatedRandomness<F>>(
         &mut self,
-        context: &mut Context<'_, F, M>,
+        context: &mut FlightContext<'_, F, M>,
     ) -> Result<bool, ProtocolError> {
         let script = self.script.clone();
         let level = &script.levels[self.level];
@@ -91,7 +91,7 @@ impl<F: Field> Run<F> {
         }
         let lanes = self.lanes;
         let (products, squares) = (amounts.products * lanes, amounts.squares * lanes);
-        let InFlight { a, b, c, at } = &mut self.in_flight;
+        let RoundQueue { a, b, c, at } = &mut self.in_flight;
         a.resize(products + squares, Share::ZERO);
         b.resize(products, Share::ZERO);
         c.resize(products + squares, Share::ZERO);
@@ -110,16 +110,16 @@ impl<F: Field> Run<F> {
         let row = |slot: u32| &self.rows[slot as usize * lanes..(slot as usize + 1) * lanes];
         for step in &level.joint {
             match step.what {
-                Joint::Product { a, b } => {
+                RoundOperation::Product { a, b } => {
                     x[product..product + lanes].copy_from_slice(row(a));
                     y[product..product + lanes].copy_from_slice(row(b));
                     product += lanes;
                 }
-                Joint::Square { a } => {
+                RoundOperation::Square { a } => {
                     s[square..square + lanes].copy_from_slice(row(a));
                     square += lanes;
                 }
-                Joint::Open { a } => {
+                RoundOperation::Open { a } => {
                     o[open..open + lanes].copy_from_slice(row(a));
                     open += lanes;
                 }
@@ -134,13 +134,16 @@ impl<F: Field> Run<F> {
 
     /// Takes what was opened: `xy = c + d b + e a + d e` for `d = x - a` and `e = y - b`;
     /// `x^2 = c + 2 d a + d^2`.
-    pub(super) fn take<M: AuthenticatedRandomness<F>>(&mut self, context: &mut Context<'_, F, M>) {
+    pub(super) fn take<M: AuthenticatedRandomness<F>>(
+        &mut self,
+        context: &mut FlightContext<'_, F, M>,
+    ) {
         let script = self.script.clone();
         let level = &script.levels[self.level];
         let lanes = self.lanes;
         let amounts = level.amounts();
         let (products, squares) = (amounts.products * lanes, amounts.squares * lanes);
-        let InFlight { a, b, c, at } = &self.in_flight;
+        let RoundQueue { a, b, c, at } = &self.in_flight;
         let opened = context.opening.opened(*at, amounts.opened() * lanes);
         let (d, rest) = opened.split_at(products);
         let (e, rest) = rest.split_at(products);
@@ -153,7 +156,7 @@ impl<F: Field> Run<F> {
         for &JointStep { out, what } in &level.joint {
             let range = out as usize * lanes..(out as usize + 1) * lanes;
             match what {
-                Joint::Product { .. } => {
+                RoundOperation::Product { .. } => {
                     for (k, row) in self.rows[range].iter_mut().enumerate() {
                         let k = product + k;
                         let both = Share::public(d[k].mul(e[k]), context.me, context.delta);
@@ -162,7 +165,7 @@ impl<F: Field> Run<F> {
                     }
                     product += lanes;
                 }
-                Joint::Square { .. } => {
+                RoundOperation::Square { .. } => {
                     for (k, row) in self.rows[range].iter_mut().enumerate() {
                         let (d, pair) = (s[square + k], products + square + k);
                         let both = Share::public(d.mul(d), context.me, context.delta);
@@ -170,7 +173,7 @@ impl<F: Field> Run<F> {
                     }
                     square += lanes;
                 }
-                Joint::Open { .. } => {
+                RoundOperation::Open { .. } => {
                     self.publics[range].copy_from_slice(&o[open..open + lanes]);
                     open += lanes;
                 }
@@ -179,14 +182,14 @@ impl<F: Field> Run<F> {
         self.level += 1;
     }
 
-    fn step<M>(&mut self, step: &Step, context: &Context<'_, F, M>) {
+    fn step<M>(&mut self, step: &LocalStep, context: &FlightContext<'_, F, M>) {
         let lanes = self.lanes;
-        let Step { out, what } = step;
+        let LocalStep { out, what } = step;
         let mut result = blank::<F>(lanes);
         let row = |slot: u32| &self.rows[slot as usize * lanes..(slot as usize + 1) * lanes];
         let public = |value: F| Share::public(value, context.me, context.delta);
         match what {
-            Local::Combine(combined) => {
+            LocalOperation::Combine(combined) => {
                 if combined.constant != 0 {
                     result.fill(public(F::from_signed(combined.constant)));
                 }
@@ -200,30 +203,30 @@ impl<F: Field> Run<F> {
                     }
                 }
             }
-            Local::Xor { a, b, product } => {
+            LocalOperation::Xor { a, b, product } => {
                 result.copy_from_slice(row(*a));
                 let (sum, product) = (Share::elements_mut(&mut result), row(*product));
                 F::add_assign(sum, Share::elements(row(*b)));
                 F::sub_assign(sum, Share::elements(product));
                 F::sub_assign(sum, Share::elements(product));
             }
-            Local::Not { a } => {
+            LocalOperation::Not { a } => {
                 result.fill(public(F::ONE));
                 F::sub_assign(Share::elements_mut(&mut result), Share::elements(row(*a)));
             }
-            Local::Less { shared, number, bit } => {
+            LocalOperation::Less { shared, number, bit } => {
                 let digits = self.digits(*number, *bit);
                 for ((out, r), digit) in result.iter_mut().zip(row(*shared)).zip(digits) {
                     *out = if digit { Share::ZERO } else { *r };
                 }
             }
-            Local::Equal { shared, number, bit } => {
+            LocalOperation::Equal { shared, number, bit } => {
                 let digits = self.digits(*number, *bit);
                 for ((out, r), digit) in result.iter_mut().zip(row(*shared)).zip(digits) {
                     *out = if digit { *r } else { public(F::ONE).sub(*r) };
                 }
             }
-            Local::LessOfTwo(two) => {
+            LocalOperation::LessOfTwo(two) => {
                 let [low, high, both] = [two.low, two.high, two.both].map(row);
                 let digits = self.pairs_of_digits(two.number, two.bit);
                 for (k, (out, digits)) in result.iter_mut().zip(digits).enumerate() {
@@ -235,7 +238,7 @@ impl<F: Field> Run<F> {
                     };
                 }
             }
-            Local::EqualOfTwo(two) => {
+            LocalOperation::EqualOfTwo(two) => {
                 let [low, high, both] = [two.low, two.high, two.both].map(row);
                 let digits = self.pairs_of_digits(two.number, two.bit);
                 for (k, (out, digits)) in result.iter_mut().zip(digits).enumerate() {
@@ -247,25 +250,25 @@ impl<F: Field> Run<F> {
                     };
                 }
             }
-            Local::Differs { shared, number, bit } => {
+            LocalOperation::Differs { shared, number, bit } => {
                 let digits = self.digits(*number, *bit);
                 for ((out, r), digit) in result.iter_mut().zip(row(*shared)).zip(digits) {
                     *out = if digit { public(F::ONE).sub(*r) } else { *r };
                 }
             }
-            Local::AddLow { row: slot, number, bits } => {
+            LocalOperation::AddLow { row: slot, number, bits } => {
                 let lows = self.lows(*number, *bits);
                 for ((out, r), low) in result.iter_mut().zip(row(*slot)).zip(lows) {
                     *out = r.add(public(low));
                 }
             }
-            Local::TimesLow { row: slot, number, bits } => {
+            LocalOperation::TimesLow { row: slot, number, bits } => {
                 let lows = self.lows(*number, *bits);
                 for ((out, r), low) in result.iter_mut().zip(row(*slot)).zip(lows) {
                     *out = r.scale(low);
                 }
             }
-            Local::Halved { row: slot, times } => {
+            LocalOperation::Halved { row: slot, times } => {
                 let factor = F::new(1 << *times).inverse();
                 F::scale_add(Share::elements_mut(&mut result), factor, Share::elements(row(*slot)));
             }
@@ -275,22 +278,22 @@ impl<F: Field> Run<F> {
     }
 
     /// A public number in each lane.
-    fn numbers(&self, number: Number) -> impl Iterator<Item = u128> + '_ {
+    fn numbers(&self, number: BitSource) -> impl Iterator<Item = u128> + '_ {
         let at = number.public.slot() * self.lanes;
         let plus = if number.plus_prime { F::MODULUS } else { 0 };
         self.publics[at..at + self.lanes].iter().map(move |c| c.value().wrapping_add(plus))
     }
 
-    fn digits(&self, number: Number, bit: u32) -> impl Iterator<Item = bool> + '_ {
+    fn digits(&self, number: BitSource, bit: u32) -> impl Iterator<Item = bool> + '_ {
         self.numbers(number).map(move |number| number >> bit & 1 == 1)
     }
 
     /// The lower and the higher of two bits of a number.
-    fn pairs_of_digits(&self, number: Number, bit: u32) -> impl Iterator<Item = [bool; 2]> + '_ {
+    fn pairs_of_digits(&self, number: BitSource, bit: u32) -> impl Iterator<Item = [bool; 2]> + '_ {
         self.numbers(number).map(move |number| [bit, bit + 1].map(|bit| number >> bit & 1 == 1))
     }
 
-    fn lows(&self, number: Number, bits: u32) -> impl Iterator<Item = F> + '_ {
+    fn lows(&self, number: BitSource, bits: u32) -> impl Iterator<Item = F> + '_ {
         self.numbers(number).map(move |number| F::new(number & ((1 << bits) - 1)))
     }
 }

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 
 use super::Masks;
 use nodes::Sum;
-pub(super) use nodes::{Joint, Local, Two};
+pub(super) use nodes::{BitPair, LocalOperation, RoundOperation};
 use phineus_correlated::authenticated::BOUNDED_BITS;
 
 pub(super) mod integers;
@@ -31,13 +31,13 @@ mod tests;
 
 /// A row of shares in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Row(u32);
+pub(super) struct ShareRow(u32);
 
 /// A row of numbers that all parties know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Public(u32);
+pub(super) struct PublicRow(u32);
 
-impl Public {
+impl PublicRow {
     pub(super) fn slot(self) -> usize {
         self.0 as usize
     }
@@ -45,8 +45,8 @@ impl Public {
 
 /// A number to look at the bits of: an opened one, or that plus the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Number {
-    pub(super) public: Public,
+pub(super) struct BitSource {
+    pub(super) public: PublicRow,
     pub(super) plus_prime: bool,
 }
 
@@ -77,21 +77,21 @@ impl Modulus {
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum RecordedNode {
     Input,
-    Local(Local<Row>),
-    Joint(Joint<Row>),
+    Local(LocalOperation<ShareRow>),
+    Joint(RoundOperation<ShareRow>),
 }
 
 /// Records a script.
-pub(super) struct Recorder {
-    nodes: Vec<Node>,
+pub(super) struct ScriptRecorder {
+    nodes: Vec<RecordedNode>,
     levels: Vec<u32>,
     input_count: u32,
     bit_count: u32,
     bounded_count: u32,
     whole_count: u32,
-    products: HashMap<(Row, Row), Row>,
+    products: HashMap<(ShareRow, ShareRow), ShareRow>,
     /// Bits of the prime.
     pub(super) prime_bits: u32,
     pub(super) modulus: Modulus,
@@ -99,22 +99,22 @@ pub(super) struct Recorder {
 
 /// A local step; rows are slots.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct LocalStep {
     pub(super) out: u32,
-    pub(super) what: Local<u32>,
+    pub(super) what: LocalOperation<u32>,
 }
 
 /// A step that takes a round; `out` is a slot, or for openings the number of a public row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JointStep {
     pub(super) out: u32,
-    pub(super) what: Joint<u32>,
+    pub(super) what: RoundOperation<u32>,
 }
 
 /// First the local steps, in order, then all that takes a round, together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Level {
-    pub(super) local: Vec<Step>,
+pub(super) struct ScriptLevel {
+    pub(super) local: Vec<LocalStep>,
     pub(super) joint: Vec<JointStep>,
 }
 
@@ -132,33 +132,33 @@ pub(super) struct Script {
     pub(super) slot_count: u32,
     pub(super) public_count: u32,
     /// One for each round, and a last one without joint steps.
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<ScriptLevel>,
     pub(super) outputs: Vec<u32>,
 }
 
 /// Amounts of one level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Amounts {
+pub(super) struct LevelCounts {
     pub(super) products: usize,
     pub(super) squares: usize,
     pub(super) openings: usize,
 }
 
-impl Amounts {
+impl LevelCounts {
     /// Elements that are opened.
     pub(super) fn opened(self) -> usize {
         2 * self.products + self.squares + self.openings
     }
 }
 
-impl Level {
-    pub(super) fn amounts(&self) -> Amounts {
-        let mut amounts = Amounts::default();
+impl ScriptLevel {
+    pub(super) fn amounts(&self) -> LevelCounts {
+        let mut amounts = LevelCounts::default();
         for step in &self.joint {
             match step.what {
-                Joint::Product { .. } => amounts.products += 1,
-                Joint::Square { .. } => amounts.squares += 1,
-                Joint::Open { .. } => amounts.openings += 1,
+                RoundOperation::Product { .. } => amounts.products += 1,
+                RoundOperation::Square { .. } => amounts.squares += 1,
+                RoundOperation::Open { .. } => amounts.openings += 1,
             }
         }
         amounts
@@ -178,15 +178,17 @@ impl Script {
 
     /// Bytes that the script itself takes.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let apart = |step: &Step| match &step.what {
+        let apart = |step: &LocalStep| match &step.what {
             // Two allocations, each with its header.
-            Local::Combine(sum) => size_of_val(&**sum) + size_of_val(&sum.terms[..]) + 32,
-            Local::LessOfTwo(two) | Local::EqualOfTwo(two) => size_of_val(&**two) + 16,
+            LocalOperation::Combine(sum) => size_of_val(&**sum) + size_of_val(&sum.terms[..]) + 32,
+            LocalOperation::LessOfTwo(two) | LocalOperation::EqualOfTwo(two) => {
+                size_of_val(&**two) + 16
+            }
             _ => 0,
         };
-        let level = |level: &Level| {
+        let level = |level: &ScriptLevel| {
             let sums: usize = level.local.iter().map(apart).sum();
-            let steps = level.local.capacity() * size_of::<Step>();
+            let steps = level.local.capacity() * size_of::<LocalStep>();
             size_of_val(level) + sums + steps + level.joint.capacity() * size_of::<JointStep>()
         };
         let levels: usize = self.levels.iter().map(level).sum();
@@ -194,9 +196,9 @@ impl Script {
     }
 }
 
-impl Recorder {
-    pub(super) fn new(modulus: Modulus) -> Recorder {
-        Recorder {
+impl ScriptRecorder {
+    pub(super) fn new(modulus: Modulus) -> ScriptRecorder {
+        ScriptRecorder {
             nodes: Vec::new(),
             levels: Vec::new(),
             input_count: 0,
@@ -210,28 +212,28 @@ impl Recorder {
     }
 
     /// The next `count` rows of operands.
-    pub(super) fn inputs(&mut self, count: usize) -> Vec<Row> {
+    pub(super) fn inputs(&mut self, count: usize) -> Vec<ShareRow> {
         assert_eq!(self.nodes.len(), self.input_count as usize, "operands come first");
         self.input_count += count as u32;
-        (0..count).map(|_| self.push(Node::Input, 0)).collect()
+        (0..count).map(|_| self.push(RecordedNode::Input, 0)).collect()
     }
 
     /// The next `count` rows of random bits.
-    pub(super) fn random_bits(&mut self, count: u32) -> Vec<Row> {
+    pub(super) fn random_bits(&mut self, count: u32) -> Vec<ShareRow> {
         assert_eq!(
             self.nodes.len(),
             self.given() as usize,
             "random bits come right behind operands"
         );
         self.bit_count += count;
-        (0..count).map(|_| self.push(Node::Input, 0)).collect()
+        (0..count).map(|_| self.push(RecordedNode::Input, 0)).collect()
     }
 
     /// A bounded integer, behind the random bits.
-    pub(super) fn bounded(&mut self) -> Row {
+    pub(super) fn bounded(&mut self) -> ShareRow {
         assert_eq!(self.nodes.len(), self.given() as usize, "it comes right behind random bits");
         self.bounded_count += 1;
-        self.push(Node::Input, 0)
+        self.push(RecordedNode::Input, 0)
     }
 
     /// Rows that there are before anything is computed.
@@ -240,135 +242,141 @@ impl Recorder {
     }
 
     /// `constant + sum of factor * row`.
-    pub(super) fn combine(&mut self, terms: &[(Row, i128)], constant: i128) -> Row {
+    pub(super) fn combine(&mut self, terms: &[(ShareRow, i128)], constant: i128) -> ShareRow {
         if let ([(row, 1)], 0) = (terms, constant) {
             return *row;
         }
         let level = terms.iter().map(|(row, _)| self.level(*row)).max().unwrap_or(0);
-        self.local(Local::Combine(Box::new(Sum { terms: terms.into(), constant })), level)
+        self.local(LocalOperation::Combine(Box::new(Sum { terms: terms.into(), constant })), level)
     }
 
-    pub(super) fn constant(&mut self, value: i128) -> Row {
+    pub(super) fn constant(&mut self, value: i128) -> ShareRow {
         self.combine(&[], value)
     }
 
-    pub(super) fn add(&mut self, a: Row, b: Row) -> Row {
+    pub(super) fn add(&mut self, a: ShareRow, b: ShareRow) -> ShareRow {
         self.combine(&[(a, 1), (b, 1)], 0)
     }
 
-    pub(super) fn sub(&mut self, a: Row, b: Row) -> Row {
+    pub(super) fn sub(&mut self, a: ShareRow, b: ShareRow) -> ShareRow {
         self.combine(&[(a, 1), (b, -1)], 0)
     }
 
     /// `1 - a`
-    pub(super) fn not(&mut self, a: Row) -> Row {
-        self.local(Local::Not { a }, self.level(a))
+    pub(super) fn not(&mut self, a: ShareRow) -> ShareRow {
+        self.local(LocalOperation::Not { a }, self.level(a))
     }
 
     /// `a * b`
-    pub(super) fn product(&mut self, a: Row, b: Row) -> Row {
+    pub(super) fn product(&mut self, a: ShareRow, b: ShareRow) -> ShareRow {
         let key = (a.min(b), a.max(b));
         if let Some(&known) = self.products.get(&key) {
             return known;
         }
         let level = self.level(a).max(self.level(b)) + 1;
-        let joint = if a == b { Joint::Square { a } } else { Joint::Product { a, b } };
-        let row = self.push(Node::Joint(joint), level);
+        let joint =
+            if a == b { RoundOperation::Square { a } } else { RoundOperation::Product { a, b } };
+        let row = self.push(RecordedNode::Joint(joint), level);
         self.products.insert(key, row);
         row
     }
 
     /// Exclusive or of bits.
-    pub(super) fn xor(&mut self, a: Row, b: Row) -> Row {
+    pub(super) fn xor(&mut self, a: ShareRow, b: ShareRow) -> ShareRow {
         if a == b {
             return self.constant(0);
         }
         let product = self.product(a, b);
-        self.local(Local::Xor { a, b, product }, self.level(product))
+        self.local(LocalOperation::Xor { a, b, product }, self.level(product))
     }
 
     /// Or of bits.
-    pub(super) fn or(&mut self, a: Row, b: Row) -> Row {
+    pub(super) fn or(&mut self, a: ShareRow, b: ShareRow) -> ShareRow {
         let product = self.product(a, b);
         self.combine(&[(a, 1), (b, 1), (product, -1)], 0)
     }
 
     /// `selector ? a : b` for any rows.
-    pub(super) fn select(&mut self, selector: Row, a: Row, b: Row) -> Row {
+    pub(super) fn select(&mut self, selector: ShareRow, a: ShareRow, b: ShareRow) -> ShareRow {
         let difference = self.sub(a, b);
         let chosen = self.product(selector, difference);
         self.add(chosen, b)
     }
 
     /// Tells everybody what is in a row.
-    pub(super) fn open(&mut self, a: Row) -> Public {
+    pub(super) fn open(&mut self, a: ShareRow) -> PublicRow {
         let level = self.level(a) + 1;
-        Public(self.push(Node::Joint(Joint::Open { a }), level).0)
+        PublicRow(self.push(RecordedNode::Joint(RoundOperation::Open { a }), level).0)
     }
 
-    pub(super) fn less(&mut self, number: Number, bit: u32, shared: Row) -> Row {
+    pub(super) fn less(&mut self, number: BitSource, bit: u32, shared: ShareRow) -> ShareRow {
         let level = self.level_with(number, shared);
-        self.local(Local::Less { shared, number, bit }, level)
+        self.local(LocalOperation::Less { shared, number, bit }, level)
     }
 
-    pub(super) fn equal(&mut self, number: Number, bit: u32, shared: Row) -> Row {
+    pub(super) fn equal(&mut self, number: BitSource, bit: u32, shared: ShareRow) -> ShareRow {
         let level = self.level_with(number, shared);
-        self.local(Local::Equal { shared, number, bit }, level)
+        self.local(LocalOperation::Equal { shared, number, bit }, level)
     }
 
     /// Whether two bits of a number, from `bit` on, are less than two shared ones, and whether they
     /// are equal: one product, which does not depend on the number.
-    pub(super) fn order_of_two(&mut self, number: Number, bit: u32, shared: [Row; 2]) -> [Row; 2] {
+    pub(super) fn order_of_two(
+        &mut self,
+        number: BitSource,
+        bit: u32,
+        shared: [ShareRow; 2],
+    ) -> [ShareRow; 2] {
         let [low, high] = shared;
         let both = self.product(low, high);
         let level = self.level_with(number, both);
-        let two = Box::new(Two { low, high, both, number, bit });
-        let less = self.local(Local::LessOfTwo(two.clone()), level);
-        [less, self.local(Local::EqualOfTwo(two), level)]
+        let two = Box::new(BitPair { low, high, both, number, bit });
+        let less = self.local(LocalOperation::LessOfTwo(two.clone()), level);
+        [less, self.local(LocalOperation::EqualOfTwo(two), level)]
     }
 
-    pub(super) fn differs(&mut self, number: Number, bit: u32, shared: Row) -> Row {
+    pub(super) fn differs(&mut self, number: BitSource, bit: u32, shared: ShareRow) -> ShareRow {
         let level = self.level_with(number, shared);
-        self.local(Local::Differs { shared, number, bit }, level)
+        self.local(LocalOperation::Differs { shared, number, bit }, level)
     }
 
     /// `row + (number mod 2^bits)`
-    pub(super) fn add_low(&mut self, row: Row, number: Number, bits: u32) -> Row {
+    pub(super) fn add_low(&mut self, row: ShareRow, number: BitSource, bits: u32) -> ShareRow {
         let level = self.level_with(number, row);
-        self.local(Local::AddLow { row, number, bits }, level)
+        self.local(LocalOperation::AddLow { row, number, bits }, level)
     }
 
     /// `row * (number mod 2^bits)`
-    pub(super) fn times_low(&mut self, row: Row, number: Number, bits: u32) -> Row {
+    pub(super) fn times_low(&mut self, row: ShareRow, number: BitSource, bits: u32) -> ShareRow {
         let level = self.level_with(number, row);
-        self.local(Local::TimesLow { row, number, bits }, level)
+        self.local(LocalOperation::TimesLow { row, number, bits }, level)
     }
 
     /// `row / 2^times`, of a multiple of it.
-    pub(super) fn halved(&mut self, row: Row, times: u32) -> Row {
-        self.local(Local::Halved { row, times }, self.level(row))
+    pub(super) fn halved(&mut self, row: ShareRow, times: u32) -> ShareRow {
+        self.local(LocalOperation::Halved { row, times }, self.level(row))
     }
 
-    fn level(&self, row: Row) -> u32 {
+    fn level(&self, row: ShareRow) -> u32 {
         self.levels[row.0 as usize]
     }
 
-    fn level_with(&self, number: Number, row: Row) -> u32 {
+    fn level_with(&self, number: BitSource, row: ShareRow) -> u32 {
         self.levels[number.public.0 as usize].max(self.level(row))
     }
 
-    fn local(&mut self, what: Local<Row>, level: u32) -> Row {
-        self.push(Node::Local(what), level)
+    fn local(&mut self, what: LocalOperation<ShareRow>, level: u32) -> ShareRow {
+        self.push(RecordedNode::Local(what), level)
     }
 
-    fn push(&mut self, node: Node, level: u32) -> Row {
+    fn push(&mut self, node: RecordedNode, level: u32) -> ShareRow {
         self.nodes.push(node);
         self.levels.push(level);
-        Row(self.nodes.len() as u32 - 1)
+        ShareRow(self.nodes.len() as u32 - 1)
     }
 
     /// The script from the operands to `outputs`.
-    pub(super) fn finish(mut self, outputs: &[Row]) -> Script {
+    pub(super) fn finish(mut self, outputs: &[ShareRow]) -> Script {
         // Nothing is recorded any more, and scheduling takes memory of its own.
         self.products = HashMap::new();
         self.nodes.shrink_to_fit();

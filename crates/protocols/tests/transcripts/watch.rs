@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use phineus_bytecode::random::{RandomOptions, random_program};
 use phineus_bytecode::{
-    Description, Instruction, Kind, ProgramReader, ProgramWriter, parse_text, write_text,
+    Description, FileKind, Instruction, ProgramReader, ProgramWriter, parse_text, write_text,
 };
 use sha2::{Digest, Sha256};
 
@@ -123,7 +123,7 @@ pub fn program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, Descrip
 }
 
 fn text(instructions: &[Instruction], description: &Description) -> Vec<u8> {
-    let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     instructions.iter().for_each(|instruction| writer.push(instruction).expect("memory"));
     let bytes = writer.finish(description).expect("a valid description").0;
     let mut text = Vec::new();

@@ -1,6 +1,6 @@
 //! Questions and answers between the process that computes and the one that reads C programs.
 //!
-//! Both are of one version, which [`Opened`] says first: there is no other compatibility.
+//! Both are of one version, which [`ProgramInfo`] says first: there is no other compatibility.
 
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -19,14 +19,14 @@ pub(super) fn version() -> String {
 
 /// Sizes for which a program is traced.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Sizes {
+pub(super) struct TraceSizes {
     values: BTreeMap<String, String>,
     rows: BTreeMap<String, u64>,
 }
 
-impl Sizes {
-    pub(super) fn of(arguments: &Arguments) -> Sizes {
-        Sizes { values: arguments.values().clone(), rows: arguments.all_stated_rows().clone() }
+impl TraceSizes {
+    pub(super) fn of(arguments: &Arguments) -> TraceSizes {
+        TraceSizes { values: arguments.values().clone(), rows: arguments.all_stated_rows().clone() }
     }
 
     /// The arguments again.
@@ -44,16 +44,16 @@ impl Sizes {
 /// A question; the tables of a plaintext reference's inputs follow the line.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Question {
-    Trace(Sizes),
-    Ranges(Sizes),
-    PrepareTwin(Sizes),
-    Twin(Sizes, Vec<Head>),
-    Generate(Sizes, u64),
+    Trace(TraceSizes),
+    Ranges(TraceSizes),
+    PrepareTwin(TraceSizes),
+    Twin(TraceSizes, Vec<TableMessage>),
+    Generate(TraceSizes, u64),
 }
 
 /// Description of a program.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Opened {
+pub(super) struct ProgramInfo {
     pub(super) version: String,
     pub(super) name: String,
     pub(super) about: String,
@@ -64,35 +64,35 @@ pub(super) struct Opened {
 
 /// An answer; the traced program or the tables follow the line.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Answer {
-    Opened(Opened),
+pub(super) enum Reply {
+    Opened(ProgramInfo),
     Traced {
         description: Box<Description>,
         hash: [u8; 32],
         instruction_count: u64,
         file_bytes: u64,
-        ranges: Vec<Bounds>,
+        ranges: Vec<RangeMessage>,
     },
-    Ranges(Vec<Bounds>),
-    Tables(Vec<Head>),
+    Ranges(Vec<RangeMessage>),
+    Tables(Vec<TableMessage>),
     Nothing,
-    Refused(Refusal),
+    Refused(ErrorMessage),
 }
 
 /// A [`ColumnRange`], of which JSON has no integers wide enough.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Bounds {
+pub(super) struct RangeMessage {
     input: String,
     column: usize,
     low: [u64; 2],
     high: [u64; 2],
 }
 
-impl Bounds {
-    pub(super) fn of(range: &ColumnRange) -> Bounds {
+impl RangeMessage {
+    pub(super) fn of(range: &ColumnRange) -> RangeMessage {
         let halves = |value: i128| [value as u64, (value >> 64) as u64];
         let (low, high) = (halves(range.low), halves(range.high));
-        Bounds { input: range.input.clone(), column: range.column, low, high }
+        RangeMessage { input: range.input.clone(), column: range.column, low, high }
     }
 
     pub(super) fn range(&self) -> ColumnRange {
@@ -104,7 +104,7 @@ impl Bounds {
 
 /// A [`ProgramError`].
 #[derive(Serialize, Deserialize)]
-pub(super) enum Refusal {
+pub(super) enum ErrorMessage {
     Faults(Vec<(String, u32, String)>),
     BadParameter { name: String, value: String, expected: String },
     MissingRows { input: String },
@@ -115,58 +115,60 @@ pub(super) enum Refusal {
     Failed(String),
 }
 
-impl Refusal {
-    pub(super) fn of(error: ProgramError) -> Refusal {
+impl ErrorMessage {
+    pub(super) fn of(error: ProgramError) -> ErrorMessage {
         match error {
             ProgramError::Faults(faults) => {
                 let parts = |fault: ProgramFault| (fault.file, fault.line, fault.what);
-                Refusal::Faults(faults.0.into_iter().map(parts).collect())
+                ErrorMessage::Faults(faults.0.into_iter().map(parts).collect())
             }
             ProgramError::BadParameter { name, value, expected } => {
-                Refusal::BadParameter { name, value, expected }
+                ErrorMessage::BadParameter { name, value, expected }
             }
-            ProgramError::MissingRows { input } => Refusal::MissingRows { input },
+            ProgramError::MissingRows { input } => ErrorMessage::MissingRows { input },
             ProgramError::WrongRows { input, found, expected } => {
-                Refusal::WrongRows { input, found, expected }
+                ErrorMessage::WrongRows { input, found, expected }
             }
-            ProgramError::Rows(what) => Refusal::Rows(what),
-            ProgramError::Twin(what) => Refusal::Twin(what),
-            ProgramError::Bytecode(_) | ProgramError::Io(_) => Refusal::Failed(error.to_string()),
-            error => Refusal::Refused(error.to_string()),
+            ProgramError::Rows(what) => ErrorMessage::Rows(what),
+            ProgramError::Twin(what) => ErrorMessage::Twin(what),
+            ProgramError::Bytecode(_) | ProgramError::Io(_) => {
+                ErrorMessage::Failed(error.to_string())
+            }
+            error => ErrorMessage::Refused(error.to_string()),
         }
     }
 
     pub(super) fn error(self) -> ProgramError {
         match self {
-            Refusal::Faults(faults) => {
+            ErrorMessage::Faults(faults) => {
                 let whole = |(file, line, what)| ProgramFault { file, line, what };
                 ProgramError::Faults(ProgramFaults(faults.into_iter().map(whole).collect()))
             }
-            Refusal::BadParameter { name, value, expected } => {
+            ErrorMessage::BadParameter { name, value, expected } => {
                 ProgramError::BadParameter { name, value, expected }
             }
-            Refusal::MissingRows { input } => ProgramError::MissingRows { input },
-            Refusal::WrongRows { input, found, expected } => {
+            ErrorMessage::MissingRows { input } => ProgramError::MissingRows { input },
+            ErrorMessage::WrongRows { input, found, expected } => {
                 ProgramError::WrongRows { input, found, expected }
             }
-            Refusal::Rows(what) => ProgramError::Rows(what),
-            Refusal::Refused(what) => ProgramError::Refused(what),
-            Refusal::Twin(what) => ProgramError::Twin(what),
-            Refusal::Failed(what) => Error::other(what).into(),
+            ErrorMessage::Rows(what) => ProgramError::Rows(what),
+            ErrorMessage::Refused(what) => ProgramError::Refused(what),
+            ErrorMessage::Twin(what) => ProgramError::Twin(what),
+            ErrorMessage::Failed(what) => Error::other(what).into(),
         }
     }
 }
 
 /// Description of a table; its cells follow, column by column.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct TableMessage {
     columns: Vec<Column>,
     rows: u64,
 }
 
-impl Head {
-    pub(super) fn of(table: &Table) -> Head {
-        Head { columns: table.columns().to_vec(), rows: table.row_count() }
+impl TableMessage {
+    pub(super) fn of(table: &Table) -> TableMessage {
+        TableMessage { columns: table.columns().to_vec(), rows: table.row_count() }
     }
 }
 
@@ -185,11 +187,11 @@ pub(super) fn write_tables(output: &mut impl Write, tables: &[Table]) -> Result<
     Ok(())
 }
 
-pub(super) fn read_tables(input: &mut impl Read, heads: &[Head]) -> Result<Vec<Table>> {
+pub(super) fn read_tables(input: &mut impl Read, heads: &[TableMessage]) -> Result<Vec<Table>> {
     heads.iter().map(|head| read_table(input, head)).collect()
 }
 
-fn read_table(input: &mut impl Read, head: &Head) -> Result<Table> {
+fn read_table(input: &mut impl Read, head: &TableMessage) -> Result<Table> {
     let mut table = Table::zeros(head.columns.clone(), head.rows);
     for (column, described) in head.columns.iter().enumerate() {
         let size = usize::from(described.element.width()).div_ceil(8);

@@ -11,7 +11,8 @@ use phineus_bytecode::Table;
 use phineus_frontend::{Program, ProgramError, trace_to_file};
 
 use super::messages::{
-    Answer, Bounds, Head, Opened, Question, Refusal, read_tables, version, write_line, write_tables,
+    ErrorMessage, ProgramInfo, Question, RangeMessage, Reply, TableMessage, read_tables, version,
+    write_line, write_tables,
 };
 use super::unexpected;
 use crate::failure::{Failure, codes};
@@ -23,7 +24,7 @@ const BUILD_BOTH: &str =
     "phineus and phineus-c must be built together: `cargo build --release --features llvm`";
 
 /// The process that reads, while there is one.
-pub(super) struct Reader {
+pub(super) struct ReaderProcess {
     executable: PathBuf,
     program: PathBuf,
     running: Option<Running>,
@@ -57,16 +58,16 @@ impl Drop for Running {
     }
 }
 
-impl Reader {
+impl ReaderProcess {
     /// Starts the process and hears what the program says of itself.
     pub(super) fn open(
         executable: &Path,
         program: &Path,
         leftovers: &Leftovers,
-    ) -> Result<(Reader, Opened), Failure> {
+    ) -> Result<(ReaderProcess, ProgramInfo), Failure> {
         let folder = PrivateDirectory::new(leftovers)?;
         let (executable, program) = (executable.to_owned(), program.to_owned());
-        let mut reader = Reader { executable, program, running: None, folder };
+        let mut reader = ReaderProcess { executable, program, running: None, folder };
         let opened = reader.start().map_err(|error| match error {
             // An executable of before does not even know what it is asked.
             ProgramError::Io(_) => Failure::from(error).remedy(BUILD_BOTH),
@@ -80,7 +81,7 @@ impl Reader {
         Ok((reader, opened))
     }
 
-    fn start(&mut self) -> Result<Opened, ProgramError> {
+    fn start(&mut self) -> Result<ProgramInfo, ProgramError> {
         let mut child = Command::new(&self.executable)
             .arg("read-c")
             .arg(&self.program)
@@ -94,7 +95,7 @@ impl Reader {
         let answers = BufReader::new(child.stdout.take().expect("it was asked for"));
         self.running = Some(Running { child, questions, answers });
         match self.hear()? {
-            Answer::Opened(opened) => Ok(opened),
+            Reply::Opened(opened) => Ok(opened),
             _ => Err(unexpected()),
         }
     }
@@ -104,7 +105,7 @@ impl Reader {
         &mut self,
         question: &Question,
         tables: &[Table],
-    ) -> Result<(Answer, Vec<Table>), ProgramError> {
+    ) -> Result<(Reply, Vec<Table>), ProgramError> {
         if self.running.is_none() {
             self.start()?;
         }
@@ -117,7 +118,7 @@ impl Reader {
             return Err(self.ended());
         }
         let answer = self.hear()?;
-        let Answer::Tables(heads) = &answer else { return Ok((answer, Vec::new())) };
+        let Reply::Tables(heads) = &answer else { return Ok((answer, Vec::new())) };
         let running = self.running.as_mut().expect("it has just answered");
         match read_tables(&mut running.answers, heads) {
             Ok(tables) => Ok((answer, tables)),
@@ -139,14 +140,14 @@ impl Reader {
         self.running = None;
     }
 
-    fn hear(&mut self) -> Result<Answer, ProgramError> {
+    fn hear(&mut self) -> Result<Reply, ProgramError> {
         let running = self.running.as_mut().expect("it was asked");
         let mut line = String::new();
         if !matches!(running.answers.read_line(&mut line), Ok(count) if count > 0) {
             return Err(self.ended());
         }
         match serde_json::from_str(&line) {
-            Ok(Answer::Refused(refusal)) => Err(refusal.error()),
+            Ok(Reply::Refused(refusal)) => Err(refusal.error()),
             Ok(answer) => Ok(answer),
             Err(_) => Err(unexpected()),
         }
@@ -175,11 +176,11 @@ pub fn answer(registry: &Registry, path: &Path, leave: fn() -> !) -> Result<(), 
     let program = match (c.open)(path) {
         Ok(program) => program,
         Err(error) => {
-            write_line(&mut output, &Answer::Refused(Refusal::of(error)))?;
+            write_line(&mut output, &Reply::Refused(ErrorMessage::of(error)))?;
             return Ok(output.flush()?);
         }
     };
-    write_line(&mut output, &Answer::Opened(opened(program.as_ref())))?;
+    write_line(&mut output, &Reply::Opened(opened(program.as_ref())))?;
     output.flush()?;
     let (to_answer, questions) = mpsc::sync_channel(0);
     std::thread::spawn(move || {
@@ -212,8 +213,8 @@ fn next(input: &mut impl BufRead) -> Option<(Question, Vec<Table>)> {
     Some((question, tables))
 }
 
-fn opened(program: &dyn Program) -> Opened {
-    Opened {
+fn opened(program: &dyn Program) -> ProgramInfo {
+    ProgramInfo {
         version: version(),
         name: program.name().to_owned(),
         about: program.about().to_owned(),
@@ -231,21 +232,21 @@ fn reply(
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     match answered(program, question, tables) {
-        Ok((answer, Follow::File(mut file))) => {
+        Ok((answer, ReplyBody::File(mut file))) => {
             write_line(output, &answer)?;
             std::io::copy(&mut file, output)?;
         }
-        Ok((answer, Follow::Tables(tables))) => {
+        Ok((answer, ReplyBody::Tables(tables))) => {
             write_line(output, &answer)?;
             write_tables(output, &tables)?;
         }
-        Err(error) => write_line(output, &Answer::Refused(Refusal::of(error)))?,
+        Err(error) => write_line(output, &Reply::Refused(ErrorMessage::of(error)))?,
     }
     Ok(())
 }
 
 /// Data after the line of an answer.
-pub(super) enum Follow {
+pub(super) enum ReplyBody {
     File(File),
     Tables(Vec<Table>),
 }
@@ -254,37 +255,38 @@ pub(super) fn answered(
     program: &dyn Program,
     question: &Question,
     tables: &[Table],
-) -> Result<(Answer, Follow), ProgramError> {
-    let bounds = |arguments| -> Result<Vec<Bounds>, ProgramError> {
-        Ok(program.ranges(arguments)?.iter().map(Bounds::of).collect())
+) -> Result<(Reply, ReplyBody), ProgramError> {
+    let bounds = |arguments| -> Result<Vec<RangeMessage>, ProgramError> {
+        Ok(program.ranges(arguments)?.iter().map(RangeMessage::of).collect())
     };
     let of_tables = |tables: Option<Vec<Table>>| match tables {
-        Some(tables) => {
-            (Answer::Tables(tables.iter().map(Head::of).collect()), Follow::Tables(tables))
-        }
-        None => (Answer::Nothing, Follow::Tables(Vec::new())),
+        Some(tables) => (
+            Reply::Tables(tables.iter().map(TableMessage::of).collect()),
+            ReplyBody::Tables(tables),
+        ),
+        None => (Reply::Nothing, ReplyBody::Tables(Vec::new())),
     };
     match question {
         Question::Trace(sizes) => {
             let arguments = sizes.arguments(program)?;
             let (mut file, traced) = trace_to_file(program, &arguments)?;
             file.seek(SeekFrom::Start(0))?;
-            let answer = Answer::Traced {
+            let answer = Reply::Traced {
                 description: Box::new(traced.description),
                 hash: traced.written.hash.0,
                 instruction_count: traced.written.instruction_count,
                 file_bytes: file.metadata()?.len(),
                 ranges: bounds(&arguments)?,
             };
-            Ok((answer, Follow::File(file)))
+            Ok((answer, ReplyBody::File(file)))
         }
         Question::Ranges(sizes) => {
             let ranges = bounds(&sizes.arguments(program)?)?;
-            Ok((Answer::Ranges(ranges), Follow::Tables(Vec::new())))
+            Ok((Reply::Ranges(ranges), ReplyBody::Tables(Vec::new())))
         }
         Question::PrepareTwin(sizes) => {
             program.prepare_twin(&sizes.arguments(program)?)?;
-            Ok((Answer::Nothing, Follow::Tables(Vec::new())))
+            Ok((Reply::Nothing, ReplyBody::Tables(Vec::new())))
         }
         Question::Twin(sizes, _) => {
             let twin = program.twin(&sizes.arguments(program)?, tables);

@@ -3,8 +3,8 @@ use std::io::Read;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, ProgramReader};
 use phineus_frontend::{U32, program};
 
-use super::messages::{Head, Refusal, read_tables, write_tables};
-use super::process::{Follow, answered};
+use super::messages::{ErrorMessage, TableMessage, read_tables, write_tables};
+use super::process::{ReplyBody, answered};
 use super::*;
 
 fn column(name: &str, text: &str) -> Column {
@@ -22,7 +22,7 @@ fn tables_cross_the_pipe() {
     let mut bytes = Vec::new();
     write_tables(&mut bytes, &tables).expect("memory takes it");
     assert_eq!(bytes.len(), 5 * (1 + 5 + 16));
-    let heads: Vec<Head> = tables.iter().map(Head::of).collect();
+    let heads: Vec<TableMessage> = tables.iter().map(TableMessage::of).collect();
     let read = read_tables(&mut &bytes[..], &heads).expect("as written");
     let is_same = tables.iter().zip(&read).all(|(a, b)| phineus_frontend::same_rows(a, b));
     assert!(read.len() == 2 && is_same);
@@ -33,8 +33,8 @@ fn tables_cross_the_pipe() {
 fn bounds_and_refusals_cross_the_pipe() {
     for (low, high) in [(-1, 1), (i128::MIN, i128::MAX), (-(1 << 70), u64::MAX.into())] {
         let range = ColumnRange { input: "x".to_owned(), column: 3, low, high };
-        let line = serde_json::to_string(&Bounds::of(&range)).expect("it is text");
-        let bounds: Bounds = serde_json::from_str(&line).expect("as written");
+        let line = serde_json::to_string(&RangeMessage::of(&range)).expect("it is text");
+        let bounds: RangeMessage = serde_json::from_str(&line).expect("as written");
         assert_eq!(bounds.range(), range);
     }
     let refused: [fn() -> ProgramError; 6] = [
@@ -46,9 +46,9 @@ fn bounds_and_refusals_cross_the_pipe() {
         || Error::other("disk").into(),
     ];
     for error in refused {
-        let line = serde_json::to_string(&Refusal::of(error())).expect("it is text");
+        let line = serde_json::to_string(&ErrorMessage::of(error())).expect("it is text");
         assert!(!line.contains('\n'), "a message is a line");
-        let refusal: Refusal = serde_json::from_str(&line).expect("as written");
+        let refusal: ErrorMessage = serde_json::from_str(&line).expect("as written");
         let (before, after) = (Failure::from(error()), Failure::from(refusal.error()));
         assert_eq!(
             (before.code.to_string(), before.message()),
@@ -67,17 +67,17 @@ fn a_traced_program_is_answered_with_its_file() {
     let mut arguments = Arguments::new(&copied, []).expect("it has no parameters");
     arguments.set_rows("a", 7);
     let mut here = Vec::new();
-    let sizes = Sizes::of(&arguments);
+    let sizes = TraceSizes::of(&arguments);
     let (answer, follow) = answered(&copied, &Question::Trace(sizes), &[]).expect("it is right");
-    let Follow::File(mut file) = follow else { panic!("a program is a file") };
+    let ReplyBody::File(mut file) = follow else { panic!("a program is a file") };
     file.read_to_end(&mut here).expect("it was written");
-    let Answer::Traced { description, hash, file_bytes, .. } = answer else {
+    let Reply::Traced { description, hash, file_bytes, .. } = answer else {
         panic!("it was to be traced")
     };
     assert_eq!((here.len() as u64, description.inputs[0].rows), (file_bytes, 7));
     let reader = ProgramReader::open(std::io::Cursor::new(here)).expect("a program");
     assert_eq!(reader.hash().0, hash);
-    let unknown = Question::Trace(Sizes::of(&Arguments::default()));
+    let unknown = Question::Trace(TraceSizes::of(&Arguments::default()));
     assert!(matches!(
         answered(&copied, &unknown, &[]),
         Err(ProgramError::MissingRows { input }) if input == "a"

@@ -14,29 +14,29 @@ use phineus_correlated::mascot::{Binding, Demand, Generator, Kind, Live, Sequent
 use phineus_crypto::Prg;
 use phineus_crypto::field::{Field, FieldName};
 use phineus_ot::{FieldBits, SessionId};
-use phineus_protocols::spdz::costs::{Needs, stated_demand};
+use phineus_protocols::spdz::costs::{PlanDemand, stated_demand};
 
 use super::files::{NewFile, StoredFigures, file_of};
 use super::shares::dealer_seed;
 use super::{Entered, MADE_BYTES, MeteredRandomness, RunSource, Source, Stream, names, no_thread};
 use crate::failure::Failure;
-use crate::metered::{Metered, PhaseFigures, Reading};
+use crate::metered::{CounterSnapshot, Metered, PhaseFigures};
 use crate::planned::PlannedFile;
 
 /// Trait object the driver draws from (`'static`).
-type Macs<F> = dyn Authenticated<F>;
+type BoxedRandomness<F> = dyn Authenticated<F>;
 
 type MeteredGenerator<F> = Generator<F, Metered<FramedChannel>>;
 
 /// Correlated randomness of a run on authenticated shares.
-pub type SpdzRandomness<F> = MeteredRandomness<Macs<F>, Kind>;
+pub type SpdzRandomness<F> = MeteredRandomness<BoxedRandomness<F>, Kind>;
 
-impl<F: Field> RunSource<Macs<F>> for Live<F, Metered<FramedChannel>> {
-    fn correlated(&self) -> &Macs<F> {
+impl<F: Field> RunSource<BoxedRandomness<F>> for Live<F, Metered<FramedChannel>> {
+    fn correlated(&self) -> &BoxedRandomness<F> {
         self
     }
 
-    fn correlated_mut(&mut self) -> &mut Macs<F> {
+    fn correlated_mut(&mut self) -> &mut BoxedRandomness<F> {
         self
     }
 
@@ -47,12 +47,12 @@ impl<F: Field> RunSource<Macs<F>> for Live<F, Metered<FramedChannel>> {
     }
 }
 
-impl<F: Field> RunSource<Macs<F>> for (Sequential<F>, MeteredGenerator<F>) {
-    fn correlated(&self) -> &Macs<F> {
+impl<F: Field> RunSource<BoxedRandomness<F>> for (Sequential<F>, MeteredGenerator<F>) {
+    fn correlated(&self) -> &BoxedRandomness<F> {
         &self.0
     }
 
-    fn correlated_mut(&mut self) -> &mut Macs<F> {
+    fn correlated_mut(&mut self) -> &mut BoxedRandomness<F> {
         &mut self.0
     }
 
@@ -64,12 +64,12 @@ impl<F: Field> RunSource<Macs<F>> for (Sequential<F>, MeteredGenerator<F>) {
 }
 
 /// Stored, or from a trusted dealer: nothing is made.
-impl<F: Field, S: Authenticated<F> + 'static> RunSource<Macs<F>> for (S, Stream) {
-    fn correlated(&self) -> &Macs<F> {
+impl<F: Field, S: Authenticated<F> + 'static> RunSource<BoxedRandomness<F>> for (S, Stream) {
+    fn correlated(&self) -> &BoxedRandomness<F> {
         &self.0
     }
 
-    fn correlated_mut(&mut self) -> &mut Macs<F> {
+    fn correlated_mut(&mut self) -> &mut BoxedRandomness<F> {
         &mut self.0
     }
 
@@ -89,7 +89,7 @@ impl<F: Field> SpdzRandomness<F> {
         prg: Prg,
         session: &SessionId,
     ) -> Result<(SpdzRandomness<F>, Entered), Failure> {
-        let start = (Instant::now(), Reading::of_parties(&mut parties));
+        let start = (Instant::now(), CounterSnapshot::of_parties(&mut parties));
         let nothing = PhaseFigures::default();
         let source = match source {
             Source::Stored(file, _) => {
@@ -109,7 +109,7 @@ impl<F: Field> SpdzRandomness<F> {
         let (mut generator, setup) = set_up(parties, prg, session)?;
         let demand = stated_demand(planned.plan());
         let count = generator.parties().count();
-        let start = (Instant::now(), Reading::of_parties(generator.parties()));
+        let start = (Instant::now(), CounterSnapshot::of_parties(generator.parties()));
         if matches!(source, Source::Sequential) {
             let needs = needs(planned, count, field)?;
             let made = Sequential::make(&mut generator, demand, needs, MADE_BYTES, swap_dir)?;
@@ -123,7 +123,7 @@ impl<F: Field> SpdzRandomness<F> {
                 let blocks = blocks.clone();
                 let begin = move |block: usize| {
                     let part = &blocks.parts[block];
-                    let needs = Needs::new(part.file.program_reader()?, count, field);
+                    let needs = PlanDemand::new(part.file.program_reader()?, count, field);
                     Ok((stated_demand(part.plan()), needs))
                 };
                 let (schedule, entered) = BlockSchedule::new(begin);
@@ -224,9 +224,9 @@ fn set_up<F: Field>(
     prg: Prg,
     session: &SessionId,
 ) -> Result<(MeteredGenerator<F>, PhaseFigures), CorrelatedError> {
-    let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
+    let (start, before) = (Instant::now(), CounterSnapshot::of_parties(&mut parties));
     let mut generator = Generator::setup(parties, prg, session, FieldBits::DEFAULT)?;
-    let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
+    let setup = CounterSnapshot::of_parties(generator.parties()).since(&before, start.elapsed());
     Ok((generator, setup))
 }
 
@@ -236,7 +236,7 @@ fn needs(
     parties: usize,
     field: FieldName,
 ) -> Result<impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + use<>, Failure> {
-    Ok(Needs::new(planned.file.reader()?, parties, field))
+    Ok(PlanDemand::new(planned.file.reader()?, parties, field))
 }
 
 /// Whether a plan states what its instructions need.
@@ -264,11 +264,11 @@ pub(crate) fn store<F: Field>(
 ) -> Result<(StoredFigures, Stream), Failure> {
     let binding = binding(planned);
     let (mut generator, setup) = set_up::<F>(parties, prg, session)?;
-    let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
+    let (start, before) = (Instant::now(), CounterSnapshot::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count(), field)?;
     let bytes =
         file_of(file, |file, key| Stored::make(file, key, &mut generator, &binding, needs))?;
-    let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
+    let making = CounterSnapshot::of_parties(generator.parties()).since(&before, start.elapsed());
     let ots = generator.ots() / (generator.parties().count() as u64 - 1);
     let figures =
         StoredFigures { bytes, amounts: names(&binding.demand, words), setup, making, ots };

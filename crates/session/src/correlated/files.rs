@@ -10,7 +10,7 @@ use phineus_correlated::stored::{Binding, UnfinishedFile};
 use phineus_correlated::stored::{StoredFile, StoredKey};
 use phineus_correlated::{CorrelatedError, StoreError};
 use phineus_crypto::Prg;
-use phineus_protocols::bmr::{TableKey, Tables};
+use phineus_protocols::bmr::{GarbledTables, TableKey};
 use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Remedy, RunField, codes};
@@ -93,11 +93,11 @@ pub fn open_tables(
     path: &Path,
     file: &StoredFile,
     planned: &PlannedFile,
-) -> Result<Option<Box<Tables>>, Failure> {
+) -> Result<Option<Box<GarbledTables>>, Failure> {
     if planned.garbling.is_none() {
         return Ok(None);
     }
-    let tables = Tables::open(&tables_path(path), &TableKey::of(file), planned.computing)?;
+    let tables = GarbledTables::open(&tables_path(path), &TableKey::of(file), planned.computing)?;
     Ok(Some(Box::new(tables)))
 }
 

@@ -13,12 +13,12 @@ use phineus_correlated::semi_honest::{
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{OtKind, SessionId};
 use phineus_protocols::bmr::TableKey;
-use phineus_protocols::mixed::{self, Needs};
+use phineus_protocols::mixed::{self, PlanDemand};
 
 use super::files::{StoredFigures, file_of};
 use super::{Entered, MADE_BYTES, MeteredRandomness, RunSource, Source, Stream, names, no_thread};
 use crate::failure::Failure;
-use crate::metered::{Metered, PhaseFigures, Reading};
+use crate::metered::{CounterSnapshot, Metered, PhaseFigures};
 use crate::planned::PlannedFile;
 
 /// Trait object the driver draws from (`'static`).
@@ -30,9 +30,9 @@ type MeteredGenerator = Generator<Metered<FramedChannel>>;
 pub type SharedRandomness = MeteredRandomness<Shares, Kind>;
 
 /// The program needs none.
-struct Nothing(Stream);
+struct NoRandomness(Stream);
 
-impl RunSource<Shares> for Nothing {
+impl RunSource<Shares> for NoRandomness {
     fn correlated(&self) -> &Shares {
         unreachable!("the plan demands nothing")
     }
@@ -113,19 +113,19 @@ impl SharedRandomness {
         let demand = mixed::demand(&planned.description);
         let nothing = PhaseFigures::default();
         if let Source::Stored(file, _) = source {
-            let start = (Instant::now(), Reading::of_parties(&mut parties));
+            let start = (Instant::now(), CounterSnapshot::of_parties(&mut parties));
             let stored = Stored::consume(*file, &mut parties)?;
             let made_in = Some(start.0.elapsed());
             let source = Box::new((stored, parties));
             return Ok((MeteredRandomness::new(source, nothing, start, made_in, name), None));
         }
         if demand.kinds().next().is_none() {
-            let start = (Instant::now(), Reading::of_parties(&mut parties));
-            let none = Box::new(Nothing(parties));
+            let start = (Instant::now(), CounterSnapshot::of_parties(&mut parties));
+            let none = Box::new(NoRandomness(parties));
             return Ok((MeteredRandomness::new(none, nothing, start, None, name), None));
         }
         if matches!(source, Source::Fake) {
-            let start = (Instant::now(), Reading::of_parties(&mut parties));
+            let start = (Instant::now(), CounterSnapshot::of_parties(&mut parties));
             let (me, count) = (parties.me(), parties.count());
             let dealer = Dealer::insecure(dealer_seed(session), me, count);
             let dealt = Box::new((dealer, parties));
@@ -133,7 +133,7 @@ impl SharedRandomness {
         }
         let (mut generator, setup) = set_up(parties, prg, session, kind_of(planned))?;
         let count = generator.parties().count();
-        let start = (Instant::now(), Reading::of_parties(generator.parties()));
+        let start = (Instant::now(), CounterSnapshot::of_parties(generator.parties()));
         if matches!(source, Source::Sequential) {
             let needs = needs(planned, count)?;
             let made = Sequential::make(&mut generator, demand, needs, MADE_BYTES, swap_dir)?;
@@ -147,7 +147,7 @@ impl SharedRandomness {
                 let blocks = blocks.clone();
                 let begin = move |block: usize| {
                     let part = &blocks.parts[block];
-                    let needs = Needs::new(part.file.program_reader()?, count);
+                    let needs = PlanDemand::new(part.file.program_reader()?, count);
                     let needs = needs.map(|need| Ok(need?));
                     Ok((mixed::demand(&part.description), needs))
                 };
@@ -222,9 +222,9 @@ fn set_up(
     session: &SessionId,
     kind: (OtKind, BatchScale),
 ) -> Result<(MeteredGenerator, PhaseFigures), CorrelatedError> {
-    let (start, before) = (Instant::now(), Reading::of_parties(&mut parties));
+    let (start, before) = (Instant::now(), CounterSnapshot::of_parties(&mut parties));
     let mut generator = Generator::setup_scaled(parties, prg, session, kind)?;
-    let setup = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
+    let setup = CounterSnapshot::of_parties(generator.parties()).since(&before, start.elapsed());
     Ok((generator, setup))
 }
 
@@ -238,7 +238,7 @@ fn needs(
     planned: &PlannedFile,
     parties: usize,
 ) -> Result<impl Iterator<Item = Result<(Kind, usize), CorrelatedError>> + Send + use<>, Failure> {
-    let needs = Needs::new(planned.file.reader()?, parties);
+    let needs = PlanDemand::new(planned.file.reader()?, parties);
     Ok(needs.map(|need| Ok(need?)))
 }
 
@@ -267,12 +267,12 @@ pub(crate) fn store(
 ) -> Result<(StoredFigures, Stream), Failure> {
     let binding = binding(planned);
     let (mut generator, setup) = set_up(parties, prg, session, kind_of(planned))?;
-    let (start, before) = (Instant::now(), Reading::of_parties(generator.parties()));
+    let (start, before) = (Instant::now(), CounterSnapshot::of_parties(generator.parties()));
     let needs = needs(planned, generator.parties().count())?;
     let bytes = file_of(file, |file, key| {
         Stored::make(file, key, &mut generator, (&binding, tables.map(TableKey::as_bytes)), needs)
     })?;
-    let making = Reading::of_parties(generator.parties()).since(&before, start.elapsed());
+    let making = CounterSnapshot::of_parties(generator.parties()).since(&before, start.elapsed());
     let ots = generator.ots() / (generator.parties().count() as u64 - 1);
     let figures =
         StoredFigures { bytes, amounts: names(&binding.demand, name), setup, making, ots };

@@ -41,9 +41,9 @@ impl Fault {
     }
 }
 
-impl From<phineus_tables::Fault> for Fault {
-    fn from(fault: phineus_tables::Fault) -> Fault {
-        use phineus_tables::Place as In;
+impl From<phineus_tables::TableFault> for Fault {
+    fn from(fault: phineus_tables::TableFault) -> Fault {
+        use phineus_tables::RowLocation as In;
         let (line, row) = match fault.place {
             Some(In::Line(line)) => (Some(line), None),
             Some(In::Row(row)) => (None, Some(row)),

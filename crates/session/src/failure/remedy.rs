@@ -56,7 +56,7 @@ impl RunField {
 
 /// A part of a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum RemedyPart {
     Text(String),
     Field(RunField),
     /// Text that is of use at a command line only.
@@ -65,7 +65,7 @@ pub enum Part {
 
 /// What to do next: a sentence of parts. Shown as it is for a program, with the names of fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Remedy(Vec<Part>);
+pub struct Remedy(Vec<RemedyPart>);
 
 impl Remedy {
     /// A sentence that begins so.
@@ -76,22 +76,22 @@ impl Remedy {
     /// Goes on with a text.
     #[must_use]
     pub fn and(self, text: impl Into<String>) -> Remedy {
-        self.with(Part::Text(text.into()))
+        self.with(RemedyPart::Text(text.into()))
     }
 
     /// Goes on with the name of a setting.
     #[must_use]
     pub fn field(self, field: RunField) -> Remedy {
-        self.with(Part::Field(field))
+        self.with(RemedyPart::Field(field))
     }
 
     /// Goes on with a text that is of use at a command line only.
     #[must_use]
     pub fn at_command_line(self, text: impl Into<String>) -> Remedy {
-        self.with(Part::AtCommandLine(text.into()))
+        self.with(RemedyPart::AtCommandLine(text.into()))
     }
 
-    fn with(mut self, part: Part) -> Remedy {
+    fn with(mut self, part: RemedyPart) -> Remedy {
         self.0.push(part);
         self
     }
@@ -99,23 +99,23 @@ impl Remedy {
     /// With `change` made to each text.
     pub(crate) fn map_text(self, change: impl Fn(String) -> String) -> Remedy {
         let changed = |part| match part {
-            Part::Text(text) => Part::Text(change(text)),
-            Part::AtCommandLine(text) => Part::AtCommandLine(change(text)),
-            Part::Field(field) => Part::Field(field),
+            RemedyPart::Text(text) => RemedyPart::Text(change(text)),
+            RemedyPart::AtCommandLine(text) => RemedyPart::AtCommandLine(change(text)),
+            RemedyPart::Field(field) => RemedyPart::Field(field),
         };
         Remedy(self.0.into_iter().map(changed).collect())
     }
 
     /// The parts, in order.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[RemedyPart] {
         &self.0
     }
 
     /// The settings that it names.
     pub fn fields(&self) -> impl Iterator<Item = RunField> {
         self.0.iter().filter_map(|part| match part {
-            Part::Field(field) => Some(*field),
-            Part::Text(_) | Part::AtCommandLine(_) => None,
+            RemedyPart::Field(field) => Some(*field),
+            RemedyPart::Text(_) | RemedyPart::AtCommandLine(_) => None,
         })
     }
 }
@@ -123,9 +123,9 @@ impl Remedy {
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
-            Part::Text(text) => f.write_str(text),
-            Part::Field(field) => f.write_str(field.name()),
-            Part::AtCommandLine(_) => Ok(()),
+            RemedyPart::Text(text) => f.write_str(text),
+            RemedyPart::Field(field) => f.write_str(field.name()),
+            RemedyPart::AtCommandLine(_) => Ok(()),
         })
     }
 }

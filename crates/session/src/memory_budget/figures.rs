@@ -1,4 +1,4 @@
-//! [`Figures`]: figures of a plan that memory depends on.
+//! [`PlanFigures`]: figures of a plan that memory depends on.
 
 use phineus_bytecode::PlanDescription;
 use phineus_correlated::demand::BatchScale;
@@ -9,11 +9,11 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 
 use super::INDEX_ENTRY_BYTES;
-use crate::protocol::{Making, Protocol};
+use crate::protocol::{PreprocessingFigures, Protocol};
 
 /// The figures of a plan that memory depends on.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Figures {
+pub struct PlanFigures {
     pub frames: u64,
     pub slots: u64,
     /// Pages alive at once, if a plan has shown them.
@@ -22,7 +22,7 @@ pub struct Figures {
     /// Memory of instructions in flight.
     pub held_bytes: u64,
     /// Correlated randomness.
-    pub making: Making,
+    pub making: PreprocessingFigures,
     /// How large batches are, and what is on the way.
     pub scale: BatchScale,
     /// Garbling beside the run, its frames included.
@@ -37,19 +37,20 @@ pub struct Figures {
     pub index_bytes: u64,
 }
 
-impl Figures {
+impl PlanFigures {
     /// Of a finished plan of `frame_count` program frames.
-    pub fn of_plan(plan: &PlanDescription, program_frames: u64) -> Figures {
+    pub fn of_plan(plan: &PlanDescription, program_frames: u64) -> PlanFigures {
         let scale = batch_scale(plan);
         let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
-        Figures {
+        PlanFigures {
             // Fewer are of no use to a planner, whatever the program needs.
             frames: plan.frame_count.max(FRAMES_MIN),
             slots: plan.spill_slot_count,
             pages: Some(plan.unbounded_page_count),
             scratch_wires: total(totals::SCRATCH_WIRES),
             held_bytes: total(mixed::totals::HELD_BYTES),
-            making: Protocol::of_plan(plan).map_or(Making::default(), |known| known.making(plan)),
+            making: Protocol::of_plan(plan)
+                .map_or(PreprocessingFigures::default(), |known| known.making(plan)),
             scale,
             garbling_bytes: 0,
             circuit_bytes: total(SCRATCH_BYTES),

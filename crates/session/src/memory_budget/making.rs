@@ -9,8 +9,8 @@ use phineus_correlated::demand::BatchScale;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
 
-use super::{Figures, OPTIMISED_PROCESS_BYTES, Situation};
-use crate::protocol::{DriverTerms, Making};
+use super::{BudgetParameters, OPTIMISED_PROCESS_BYTES, PlanFigures};
+use crate::protocol::{DriverTerms, PreprocessingFigures};
 
 /// Recorded circuits, where there is no plan yet that says what they take: a gate is 16 bytes at most,
 /// and SHA-256 and AES together have 150,000.
@@ -20,7 +20,7 @@ const TEMPLATE_BYTES: u64 = 3 << 20;
 const LINE_BYTES_PER_S: f64 = 125e6;
 const AHEAD_BYTES_MAX: u64 = 8 << 20;
 
-impl Situation {
+impl BudgetParameters {
     /// How large batches are, and what is on the way: no larger than what leaves a third of the
     /// least limit to the program itself, if there is such a size.
     pub fn batch_scale(&self) -> BatchScale {
@@ -28,7 +28,8 @@ impl Situation {
             return BatchScale::FULL;
         }
         // All parties must find the same one: what differs between them is left out.
-        let common = Situation { network: None, clients: 0, transport: Transport::Tcp, ..*self };
+        let common =
+            BudgetParameters { network: None, clients: 0, transport: Transport::Tcp, ..*self };
         let most = self.least_limit_bytes / 3 * 2;
         let fits = |scale: &BatchScale| common.making_bytes(*scale) <= most;
         let least = BatchScale::ALL[BatchScale::ALL.len() - 1];
@@ -45,8 +46,9 @@ impl Situation {
         let is_made = self.protocol.may_take_triples();
         // Scripts are of the program itself, for which room is left.
         let template_bytes = if self.protocol.field().is_some() { 0 } else { TEMPLATE_BYTES };
-        let making = Making { triples: u64::MAX, is_made, ..Making::default() };
-        let figures = Figures { making, scale, template_bytes, ..Figures::default() };
+        let making =
+            PreprocessingFigures { triples: u64::MAX, is_made, ..PreprocessingFigures::default() };
+        let figures = PlanFigures { making, scale, template_bytes, ..PlanFigures::default() };
         let channels = self.channel_bytes(scale) * self.channels(may_garble, is_made);
         OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
     }
@@ -85,7 +87,7 @@ impl Situation {
     }
 
     /// Memory of the driver, except for scratch wires and instructions in flight.
-    pub(super) fn driver_bytes(&self, figures: &Figures) -> u64 {
+    pub(super) fn driver_bytes(&self, figures: &PlanFigures) -> u64 {
         self.protocol.driver_bytes(&DriverTerms {
             parties: self.parties,
             prove_inputs: self.prove_inputs,

@@ -3,8 +3,8 @@
 use super::*;
 use crate::protocol::list::{BMR, GARBLED, GMW, MIXED, SPDZ};
 
-fn situation(limit_bytes: u64) -> Situation {
-    Situation {
+fn situation(limit_bytes: u64) -> BudgetParameters {
+    BudgetParameters {
         limit_bytes,
         least_limit_bytes: limit_bytes,
         slice_bytes: None,
@@ -15,7 +15,7 @@ fn situation(limit_bytes: u64) -> Situation {
         protocol: GARBLED,
         parties: 2,
         clients: 0,
-        variant: Variant::default(),
+        variant: ProtocolVariant::default(),
         round_trip: Duration::ZERO,
         transport: Transport::Tcp,
         network: None,
@@ -25,11 +25,15 @@ fn situation(limit_bytes: u64) -> Situation {
 #[test]
 fn frames_fill_the_limit_and_never_exceed_it() {
     for limit in [32u64 << 20, 48 << 20, 1 << 30, 8 << 30] {
-        let figures =
-            Figures { slots: 10_000, scratch_wires: 5000, index_bytes: 4000, ..Figures::default() };
+        let figures = PlanFigures {
+            slots: 10_000,
+            scratch_wires: 5000,
+            index_bytes: 4000,
+            ..PlanFigures::default()
+        };
         let situation = situation(limit);
         let frames = situation.frames(figures);
-        let total = situation.budget(Figures { frames, ..figures }).total();
+        let total = situation.budget(PlanFigures { frames, ..figures }).total();
         assert!(total <= limit, "{total} of {limit}");
         assert!(total + 2 * situation.page_bytes() > limit, "{total} of {limit}");
     }
@@ -38,9 +42,10 @@ fn frames_fill_the_limit_and_never_exceed_it() {
 #[test]
 fn channels_to_clients_are_counted_whole() {
     let small = BatchScale::ALL[BatchScale::ALL.len() - 1];
-    let with = |clients| Situation { protocol: GMW, clients, ..situation(1 << 30) };
-    let channel =
-        |clients, scale| with(clients).budget(Figures { scale, ..Figures::default() }).channel;
+    let with = |clients| BudgetParameters { protocol: GMW, clients, ..situation(1 << 30) };
+    let channel = |clients, scale| {
+        with(clients).budget(PlanFigures { scale, ..PlanFigures::default() }).channel
+    };
     let whole = with(0).channel_bytes(BatchScale::FULL);
     for scale in [BatchScale::FULL, small] {
         assert_eq!(channel(14, scale) - channel(0, scale), 14 * whole);
@@ -52,13 +57,13 @@ fn channels_to_clients_are_counted_whole() {
 #[test]
 fn windows_follow_the_round_trip_and_the_limit() {
     let full = BatchScale::FULL;
-    let at = |protocol, parties, limit_mib: u64, millis| Situation {
+    let at = |protocol, parties, limit_mib: u64, millis| BudgetParameters {
         protocol,
         parties,
         round_trip: Duration::from_millis(millis),
         ..situation(limit_mib << 20)
     };
-    let ahead = |situation: Situation| situation.ahead_bytes(full, true) >> 20;
+    let ahead = |situation: BudgetParameters| situation.ahead_bytes(full, true) >> 20;
     let garbled = |parties, limit, millis| ahead(at(BMR, parties, limit, millis));
     assert_eq!([0, 4, 5, 9, 40, 100].map(|millis| garbled(2, 1024, millis)), [1, 1, 2, 4, 4, 4]);
     assert_eq!([32, 64, 127, 128].map(|limit| garbled(2, limit, 40)), [1, 2, 2, 4]);
@@ -68,8 +73,8 @@ fn windows_follow_the_round_trip_and_the_limit() {
     let slow = at(MIXED, 3, 1024, 40);
     assert_eq!(slow.ahead_bytes(full, false), full.ahead_bytes());
     assert_eq!(slow.ahead_bytes(BatchScale::ALL[1], true), BatchScale::ALL[1].ahead_bytes());
-    let driver = |situation: Situation, garbling_bytes| {
-        situation.budget(Figures { garbling_bytes, ..Figures::default() }).driver
+    let driver = |situation: BudgetParameters, garbling_bytes| {
+        situation.budget(PlanFigures { garbling_bytes, ..PlanFigures::default() }).driver
     };
     let fast = at(MIXED, 3, 1024, 0);
     assert_eq!(
@@ -82,5 +87,5 @@ fn windows_follow_the_round_trip_and_the_limit() {
 
 #[test]
 fn too_little_memory_leaves_no_frames() {
-    assert_eq!(situation(8 << 20).frames(Figures::default()), 0);
+    assert_eq!(situation(8 << 20).frames(PlanFigures::default()), 0);
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Kind, PlanDescription, Table};
+use phineus_bytecode::{Description, FileKind, PlanDescription, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_ot::SessionId;
@@ -15,33 +15,33 @@ use phineus_tables::quantity;
 use super::preparation::Preparation;
 use super::slicing;
 use crate::accelerator::{Accelerator, matrix_entries};
-use crate::agreement::{self, Choosing, Peers, Wish};
-use crate::binding::{self, Inputs};
+use crate::agreement::{self, AutoInputs, Peers, StatedSettings};
+use crate::binding::{self, PartyTables};
 use crate::calibration::cache_bytes;
 use crate::candidates::{candidates, cheapest, reason};
-use crate::client::ClientWalk;
+use crate::client::ClientPass;
+use crate::connecting::check_parties;
 use crate::correlated::{self, Source};
+use crate::disclosed::Disclosed;
 use crate::distance;
 use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::heap;
-use crate::meeting::check_parties;
 use crate::memory_budget::{
-    GROWTH_BYTES, PLANNER_BUFFERS_BYTES, Situation, connected_process_bytes,
+    BudgetParameters, GROWTH_BYTES, PLANNER_BUFFERS_BYTES, connected_process_bytes,
 };
 use crate::memory_pool::MemoryLimit;
-use crate::own_rows::Arrangements;
+use crate::own_rows::RowOrders;
 use crate::planned::PlannedFile;
 use crate::planning::{plan_within, with_least};
 use crate::progress::Progress;
 use crate::protocol::Protocol;
 use crate::resolve::{Resolved, ready, trace};
 use crate::settings::{
-    Choice, NARROW_MASKS, OtExtension, Preprocessed, ProtocolChoice, Run, Variant, network_text,
-    protocols,
+    Choice, NARROW_MASKS, OtExtension, PreprocessingMode, ProtocolChoice, ProtocolVariant, Run,
+    network_text, protocols,
 };
-use crate::sizing::Terms;
+use crate::sizing::PlanParameters;
 use crate::stored::check_preprocessing;
-use crate::told::Told;
 use crate::traced::TracedFile;
 use crate::traced::table_bytes;
 
@@ -57,11 +57,11 @@ const PEER_ROWS_MAX: u64 = 1 << 26;
 /// Result of the agreement, ready to run.
 pub struct Agreed {
     pub protocol: Protocol,
-    pub part: Part,
+    pub part: PartyRole,
     pub inputs: Vec<Option<Table>>,
     /// Notes for this party about its inputs.
     pub notes: Vec<String>,
-    pub arrangements: Arrangements,
+    pub arrangements: RowOrders,
     pub session: SessionId,
     /// Where products of matrices are computed.
     pub accelerator: Accelerator,
@@ -70,15 +70,19 @@ pub struct Agreed {
 }
 
 /// Part of this party in the run.
-pub enum Part {
+pub enum PartyRole {
     /// It computes, with correlated randomness from there.
     Computing(PlannedFile, Source),
     /// It shares its inputs and learns outputs.
-    Client(ClientWalk),
+    Client(ClientPass),
 }
 
 /// Statement of this party's settings for the others.
-fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wish, Failure> {
+fn wish(
+    run: &Run,
+    prepared: &Preparation<'_>,
+    round_trip_us: u64,
+) -> Result<StatedSettings, Failure> {
     let protocol = run.together.protocol;
     let is_auto =
         protocol.stated().is_none() || run.together.variants.variants(&[run.together.ot]).len() > 1;
@@ -88,7 +92,7 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
         None => run.preprocessing.name(),
     };
     let is_client = prepared.cast.is_client(prepared.party);
-    Ok(Wish {
+    Ok(StatedSettings {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
         protocol: protocol.name().to_owned(),
@@ -98,9 +102,9 @@ fn wish(run: &Run, prepared: &Preparation<'_>, round_trip_us: u64) -> Result<Wis
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         preprocessing: (takes_correlated
-            && (!is_client || run.preprocessing == Preprocessed::Fake))
+            && (!is_client || run.preprocessing == PreprocessingMode::Fake))
             .then(|| preprocessing.to_owned()),
-        choosing: is_auto.then(|| Choosing {
+        choosing: is_auto.then(|| AutoInputs {
             network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
         }),
         // What a client holds does not depend on the protocol.
@@ -138,7 +142,7 @@ pub fn agree_and_plan(
 ) -> Result<Agreed, Failure> {
     progress.stage("agreeing");
     let ours = wish(run, prepared, round_trip.as_micros() as u64)
-        .map_err(|failure| failure.revealed(Told::Hello.sentence()))?;
+        .map_err(|failure| failure.revealed(Disclosed::Hello.sentence()))?;
     let wishes = agreement::exchange_wishes(channels, &ours, prepared.cast.computing)?;
     check_their_rows(prepared, &wishes)?;
     if !run.together.is_all_ours {
@@ -179,9 +183,12 @@ pub fn agree_and_plan(
         Some(key) => key.clone(),
         None => TextKey::of_session(session.as_bytes()),
     };
-    let unread =
-        || Inputs { tables: Vec::new(), notes: Vec::new(), arrangements: Arrangements::default() };
-    let Inputs { tables: inputs, notes, arrangements } = match run.making {
+    let unread = || PartyTables {
+        tables: Vec::new(),
+        notes: Vec::new(),
+        arrangements: RowOrders::default(),
+    };
+    let PartyTables { tables: inputs, notes, arrangements } = match run.making {
         Some(_) => unread(),
         // Planning says what would be enough.
         None if !has_room_for_tables(prepared, &traced) => unread(),
@@ -197,7 +204,7 @@ pub fn agree_and_plan(
         progress.cancel().watch_memory(&prepared.memory)?;
         progress.stage("waiting for the others to be ready");
         let accelerator = Accelerator::processor("clients compute nothing");
-        let (part, cache_bytes) = (Part::Client(walk), 0);
+        let (part, cache_bytes) = (PartyRole::Client(walk), 0);
         return Ok(Agreed {
             protocol,
             part,
@@ -224,7 +231,7 @@ pub fn agree_and_plan(
     }
     let computing = &wishes[..planned.computing];
     let cache_bytes = computing.iter().map(|wish| wish.cache_bytes).min().unwrap_or(0) as usize;
-    let part = Part::Computing(planned, source);
+    let part = PartyRole::Computing(planned, source);
     Ok(Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes })
 }
 
@@ -277,10 +284,10 @@ fn find_accelerator(
 fn chosen(
     run: &Run,
     prepared: &Preparation<'_>,
-    wishes: &[Wish],
+    wishes: &[StatedSettings],
     traced: &TracedFile,
     progress: &Progress,
-) -> Result<(Protocol, Variant), Failure> {
+) -> Result<(Protocol, ProtocolVariant), Failure> {
     let variants = run.together.variants.variants(&[run.together.ot]);
     if let (ProtocolChoice::This(protocol), [variant]) = (run.together.protocol, &variants[..]) {
         return Ok((protocol, *variant));
@@ -298,15 +305,15 @@ fn chosen(
         .collect();
     progress.stage("choosing the protocol");
     let choices = (&possible[..], &variants[..]);
-    let is_dealt = run.preprocessing == Preprocessed::Fake;
+    let is_dealt = run.preprocessing == PreprocessingMode::Fake;
     let limit_bytes = least_limit(wishes);
-    let terms = Terms { limit_bytes, net: run.network(), is_dealt, is_compared: true };
+    let terms = PlanParameters { limit_bytes, net: run.network(), is_dealt, is_compared: true };
     let compared = candidates(traced, choices, terms, &prepared.scratch);
     let candidates = match compared.iter().all(|candidate| candidate.outcome.is_err()) {
         false => compared,
         // What would be enough is looked for only now: it takes more memory than there is.
         true => {
-            let stated = Terms { is_compared: false, ..terms };
+            let stated = PlanParameters { is_compared: false, ..terms };
             candidates(traced, choices, stated, &prepared.scratch)
         }
     };
@@ -334,7 +341,7 @@ fn of_plan(name: &str, choice: ProtocolChoice) -> Result<Protocol, Failure> {
 }
 
 /// The least memory limit of all who compute.
-pub fn least_limit(wishes: &[Wish]) -> u64 {
+pub fn least_limit(wishes: &[StatedSettings]) -> u64 {
     wishes.iter().map(|wish| wish.memory_limit_bytes).min().expect("there are parties")
 }
 
@@ -346,10 +353,10 @@ fn source(
     channels: &mut Peers,
 ) -> Result<Source, Failure> {
     match &run.preprocessing {
-        Preprocessed::Interleaved => Ok(Source::Interleaved),
-        Preprocessed::Sequential => Ok(Source::Sequential),
-        Preprocessed::Fake => Ok(Source::Fake),
-        Preprocessed::Stored(path) => {
+        PreprocessingMode::Interleaved => Ok(Source::Interleaved),
+        PreprocessingMode::Sequential => Ok(Source::Sequential),
+        PreprocessingMode::Fake => Ok(Source::Fake),
+        PreprocessingMode::Stored(path) => {
             let key = prepared.stored_key.as_ref().expect("opened when it was prepared");
             let file = crate::stored::open(path, key, planned, prepared.party)?;
             let tables = correlated::open_tables(path, &file, planned)?;
@@ -372,7 +379,7 @@ fn source(
 }
 
 /// The peers say how many rows they bring, and the program grows with that.
-fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), Failure> {
+fn check_their_rows(prepared: &Preparation<'_>, wishes: &[StatedSettings]) -> Result<(), Failure> {
     for wish in wishes {
         for (port, rows) in &wish.rows {
             let (peer, shown) = (prepared.name(wish), agreement::plain(port));
@@ -397,7 +404,10 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<(), F
     Ok(())
 }
 
-fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedFile, Failure> {
+fn traced_for_all(
+    prepared: &Preparation<'_>,
+    wishes: &[StatedSettings],
+) -> Result<TracedFile, Failure> {
     let traced = match (&prepared.resolved, arguments_of_all(prepared, wishes)?) {
         (Resolved::File(file), _) => ready(file)?,
         (resolved, Some(arguments)) => {
@@ -412,7 +422,7 @@ fn traced_for_all(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<TracedF
 /// The arguments of a program with the rows of all parties; `None` for a file, which has none.
 fn arguments_of_all(
     prepared: &Preparation<'_>,
-    wishes: &[Wish],
+    wishes: &[StatedSettings],
 ) -> Result<Option<Arguments>, Failure> {
     let Some(mut arguments) = prepared.arguments.clone() else { return Ok(None) };
     // Ours are counted.
@@ -430,7 +440,10 @@ fn arguments_of_all(
 }
 
 /// The bounds of columns that the program states.
-fn ranges(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<Vec<ColumnRange>, Failure> {
+fn ranges(
+    prepared: &Preparation<'_>,
+    wishes: &[StatedSettings],
+) -> Result<Vec<ColumnRange>, Failure> {
     let arguments = arguments_of_all(prepared, wishes)?;
     match (prepared.resolved.program(), arguments) {
         (Some(program), Some(arguments)) => Ok(program.ranges(&arguments)?),
@@ -441,13 +454,13 @@ fn ranges(prepared: &Preparation<'_>, wishes: &[Wish]) -> Result<Vec<ColumnRange
 /// Part of a client in the run.
 fn client_walk(
     run: &Run,
-    (protocol, variant): (Protocol, Variant),
+    (protocol, variant): (Protocol, ProtocolVariant),
     prepared: &Preparation<'_>,
     traced: &TracedFile,
-    wishes: &[Wish],
-) -> Result<ClientWalk, Failure> {
+    wishes: &[StatedSettings],
+) -> Result<ClientPass, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
-    let situation = Situation {
+    let situation = BudgetParameters {
         // Batches are those of all who compute.
         least_limit_bytes: least_limit(wishes),
         protocol,
@@ -456,19 +469,19 @@ fn client_walk(
         ..situation(prepared, tables_bytes, false, run)?
     };
     let scratch = &prepared.scratch;
-    ClientWalk::new(traced, protocol, &situation, scratch)
+    ClientPass::new(traced, protocol, &situation, scratch)
         .map_err(|failure| with_least(failure, (traced, protocol), &situation, scratch))
 }
 
 fn plan_for_process(
     run: &Run,
-    (protocol, variant): (Protocol, Variant),
+    (protocol, variant): (Protocol, ProtocolVariant),
     prepared: &Preparation<'_>,
     traced: TracedFile,
-    (wishes, slice_bytes): (&[Wish], Option<u64>),
+    (wishes, slice_bytes): (&[StatedSettings], Option<u64>),
 ) -> Result<PlannedFile, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
-    let situation = Situation {
+    let situation = BudgetParameters {
         least_limit_bytes: least_limit(wishes),
         slice_bytes,
         round_trip: agreement::longest_round_trip(wishes),
@@ -478,9 +491,9 @@ fn plan_for_process(
         parties: traced.computing,
         // What is made for a later run with clients is made within what that run may take.
         clients: prepared.cast.clients(),
-        ..situation(prepared, tables_bytes, traced.kind == Kind::Planned, run)?
+        ..situation(prepared, tables_bytes, traced.kind == FileKind::Planned, run)?
     };
-    if traced.kind == Kind::Planned {
+    if traced.kind == FileKind::Planned {
         check_protocol(&traced.description, protocol, run.together.ot)?;
         let planned = PlannedFile::open(traced, &situation)?;
         distance::check_planned(&planned, run.together.variants.narrow_masks)?;
@@ -525,7 +538,7 @@ fn situation(
     tables_bytes: u64,
     is_planned: bool,
     run: &Run,
-) -> Result<Situation, Failure> {
+) -> Result<BudgetParameters, Failure> {
     heap::trim();
     // The compiler of C programs has done its work.
     phineus_engine::release_libraries();
@@ -538,13 +551,13 @@ fn situation(
     let expected = connected_process_bytes(members - 1, prepared.route.transport());
     // A plan made before cannot shrink: the allowance for growth must do, if it has to.
     let growth = if is_planned { 0 } else { GROWTH_BYTES };
-    Ok(Situation {
+    Ok(BudgetParameters {
         limit_bytes,
         // The caller knows this, the next one, and what follows the tables.
         least_limit_bytes: limit_bytes,
         slice_bytes: None,
         // Where there is no security anyhow, measurements are of what the literature measures.
-        prove_inputs: run.preprocessing != Preprocessed::Fake,
+        prove_inputs: run.preprocessing != PreprocessingMode::Fake,
         // What is expected counts growth, too, and `explain` states limits for it.
         process_bytes: match prepared.memory {
             // What else the process takes is no part of this session's share.
@@ -559,7 +572,7 @@ fn situation(
         parties: 2,
         clients: 0,
         // The caller knows.
-        variant: Variant { ot: run.together.ot, ..Variant::default() },
+        variant: ProtocolVariant { ot: run.together.ot, ..ProtocolVariant::default() },
         round_trip: Duration::ZERO,
         transport: Transport::Tcp,
         network: run.together.simulate,

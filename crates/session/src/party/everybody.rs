@@ -8,8 +8,7 @@ use phineus_channels::MemoryNetwork;
 use phineus_tables::TextKey;
 
 use super::{Finished, run};
-use crate::binding::{self, Assigned};
-use crate::casting::Cast;
+use crate::binding::{self, BoundTables};
 use crate::failure::{Exit, Failure, codes};
 use crate::inputs::InputTable;
 use crate::memory_pool::{MemoryLimit, MemoryPool};
@@ -18,8 +17,9 @@ use crate::process_memory::PROCESS_BYTES;
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::resolve::{resolve, shape};
+use crate::roles::Roles;
 use crate::scratch::scratch_of;
-use crate::settings::{Connections, Run, Together};
+use crate::settings::{Connections, Participation, Run};
 use crate::text_key;
 use crate::verify::{self, Verified};
 
@@ -28,7 +28,7 @@ use crate::verify::{self, Verified};
 const STACK_BYTES: usize = 8 << 20;
 
 /// Results of all parties.
-pub struct Answer {
+pub struct AllResults {
     /// Result of each party, in the order of the program as it was run.
     pub parties: Vec<Finished>,
     /// Results by output port, whichever party learns it.
@@ -36,7 +36,7 @@ pub struct Answer {
     text_key: TextKey,
 }
 
-impl Answer {
+impl AllResults {
     /// The program as it was run.
     pub fn description(&self) -> &Description {
         &self.parties[0].description
@@ -65,13 +65,13 @@ impl Answer {
 ///
 /// # Errors
 /// The first failure; failures of other parties that follow from it are left out.
-pub fn run_all(registry: &Registry, run: &Run, progress: &Progress) -> Result<Answer, Failure> {
+pub fn run_all(registry: &Registry, run: &Run, progress: &Progress) -> Result<AllResults, Failure> {
     let scratch = scratch_of(&run.resources)?;
     let resolved =
         resolve(registry, run.choice.program.as_deref(), &scratch, &run.resources.leftovers)?;
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
     drop(resolved);
-    let cast = Cast::new(&description, &run.outsourcing, None)?;
+    let cast = Roles::new(&description, &run.outsourcing, None)?;
     cast.apply(&mut description)?;
     let destinations = Destinations::new(run, &description, None)?;
     let assigned = binding::assign(&description, &run.inputs, &[], None)?;
@@ -87,15 +87,15 @@ pub fn run_all(registry: &Registry, run: &Run, progress: &Progress) -> Result<An
     let outputs = merged(description, &parties)?;
     let mut parties = parties;
     write(&destinations, &outputs, &mut parties)?;
-    Ok(Answer { parties, outputs, text_key })
+    Ok(AllResults { parties, outputs, text_key })
 }
 
 /// The settings of each party.
 fn runs_of(
     run: &Run,
-    cast: &Cast,
+    cast: &Roles,
     description: &Description,
-    assigned: &Assigned<'_>,
+    assigned: &BoundTables<'_>,
 ) -> Result<Vec<Run>, Failure> {
     let columns = run.reading.names(description, (&[], None))?;
     let network = MemoryNetwork::new();
@@ -117,7 +117,7 @@ fn runs_of(
         own_run.outputs = Vec::new();
         own_run.reading.columns = renamed.collect();
         own_run.resources.memory = memory;
-        own_run.together = Together {
+        own_run.together = Participation {
             as_party: Some(name.clone()),
             connections: Connections::Memory(network.clone()),
             is_all_ours: true,

@@ -12,26 +12,28 @@ use phineus_correlated::stored::{StoredFile, StoredKey};
 use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
 
-use crate::agreement::Wish;
+use crate::agreement::StatedSettings;
 use crate::binding;
-use crate::casting::Cast;
+use crate::connecting::check_parties;
 use crate::correlated;
 use crate::dealt::check_dealt;
 use crate::failure::{Failure, Remedy, RunField, codes};
-use crate::meeting::check_parties;
 use crate::memory_budget::check_limit;
 use crate::memory_pool::MemoryLimit;
 use crate::outputs::Destinations;
 use crate::ports::Files;
-use crate::protocol::{Adversary, Protocol, Setting};
+use crate::protocol::{Adversary, Protocol, ProtocolOption};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, resolve, shape};
+use crate::roles::Roles;
 use crate::scratch::scratch_of;
-use crate::settings::{Choice, Cluster, Connections, Preprocessed, ProtocolChoice, Run, Together};
+use crate::settings::{
+    Choice, Cluster, Connections, Participation, PreprocessingMode, ProtocolChoice, Run,
+};
 use crate::sizing::stated_rows;
 
 /// How many rows inputs have, by input.
-type Rows = BTreeMap<String, u64>;
+type RowCounts = BTreeMap<String, u64>;
 
 /// Settings of this party, fixed before it connects.
 pub struct Preparation<'a> {
@@ -41,7 +43,7 @@ pub struct Preparation<'a> {
     pub program: String,
     pub party: u16,
     /// Who takes part; of clients those that the run needs.
-    pub cast: Cast,
+    pub cast: Roles,
     /// Who is whom, where names differ.
     pub roles: Option<String>,
     /// Which party brings which input.
@@ -50,13 +52,13 @@ pub struct Preparation<'a> {
     /// Where its results go.
     pub destinations: Destinations,
     /// Rows of this party's inputs, as counted or stated.
-    pub rows: Rows,
+    pub rows: RowCounts,
     /// Rows that this party's user has stated for inputs of others.
-    pub expected_rows: Rows,
+    pub expected_rows: RowCounts,
     /// Of stored correlated randomness, if there is some.
     pub stored_key: Option<StoredKey>,
     /// How it reaches the others.
-    pub route: Route,
+    pub route: PartyNetwork,
     /// Its memory limit. What the default is was settled once.
     pub memory: MemoryLimit,
     pub limit_bytes: u64,
@@ -64,26 +66,26 @@ pub struct Preparation<'a> {
 }
 
 /// How a party reaches the others.
-pub enum Route {
+pub enum PartyNetwork {
     /// At addresses.
     Cluster { config: ClusterConfig, security: ConnectionSecurity },
     /// In this process.
     Memory(MemoryNetwork),
 }
 
-impl Route {
+impl PartyNetwork {
     /// Transport that carries the messages, as far as memory depends on it.
     pub fn transport(&self) -> Transport {
         match self {
-            Route::Cluster { config, .. } => config.transport(),
-            Route::Memory(_) => Transport::Tcp,
+            PartyNetwork::Cluster { config, .. } => config.transport(),
+            PartyNetwork::Memory(_) => Transport::Tcp,
         }
     }
 }
 
 impl Preparation<'_> {
     /// The name of the party whose wish this is.
-    pub fn name(&self, wish: &Wish) -> &str {
+    pub fn name(&self, wish: &StatedSettings) -> &str {
         &self.cast.members[usize::from(wish.party)]
     }
 }
@@ -114,7 +116,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
         Connections::Memory(_) => None,
     };
     let config = cluster.as_ref().map(|(_, config)| config);
-    let cast = Cast::new(&description, &run.outsourcing, config);
+    let cast = Roles::new(&description, &run.outsourcing, config);
     let of_cluster = |failure: Failure| match &together.connections {
         Connections::Cluster(settings) => failure.of_cluster(&settings.file),
         Connections::Memory(_) => failure,
@@ -139,9 +141,9 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     let route = match (cluster, &together.connections) {
         (Some((settings, config)), _) => {
             let security = security(settings, &config, me).map_err(of_cluster)?;
-            Route::Cluster { config, security }
+            PartyNetwork::Cluster { config, security }
         }
-        (None, Connections::Memory(network)) => Route::Memory(network.clone()),
+        (None, Connections::Memory(network)) => PartyNetwork::Memory(network.clone()),
         (None, Connections::Cluster(_)) => unreachable!("its file was loaded"),
     };
     let stored_key = stored_key(run)?;
@@ -180,7 +182,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
 
 /// Refuses a number of parties that none of these protocols can have; those that cannot are left out
 /// when one is chosen.
-fn check_any(protocols: &[Protocol], cast: &Cast) -> Result<(), Failure> {
+fn check_any(protocols: &[Protocol], cast: &Roles) -> Result<(), Failure> {
     if protocols.iter().any(|protocol| protocol.adversary() == Adversary::Nobody) {
         let message = "the clear protocol hides nothing from anybody: it has no parties";
         return Err(Failure::usage(message)
@@ -193,10 +195,10 @@ fn check_any(protocols: &[Protocol], cast: &Cast) -> Result<(), Failure> {
 }
 
 /// Refuses an OT extension, or variants of protocols on shares, that a protocol does not take.
-pub fn check_ot(together: &Together) -> Result<(), Failure> {
+pub fn check_ot(together: &Participation) -> Result<(), Failure> {
     let ProtocolChoice::This(protocol) = together.protocol else { return Ok(()) };
     for (option, _) in together.variants.typed() {
-        let setting = Setting::of_option(option).expect("each variant is a setting");
+        let setting = ProtocolOption::of_option(option).expect("each variant is a setting");
         if !protocol.settings().contains(&setting) {
             let message = format!("protocol '{}' takes no {option}", protocol.name());
             let takers = setting.takers();
@@ -205,24 +207,24 @@ pub fn check_ot(together: &Together) -> Result<(), Failure> {
             ));
         }
     }
-    if !together.ot.is_silent() || protocol.settings().contains(&Setting::Ot) {
+    if !together.ot.is_silent() || protocol.settings().contains(&ProtocolOption::Ot) {
         return Ok(());
     }
     let message = format!("protocol '{}' makes no triples with silent OT", protocol.name());
-    let takers = Setting::Ot.takers();
+    let takers = ProtocolOption::Ot.takers();
     Err(Failure::usage(message)
         .remedy(Remedy::default().field(RunField::Ot).and(format!(" silent is for {takers}"))))
 }
 
 /// Refuses what a client has no part in.
-fn check_client(run: &Run, cast: &Cast, party: u16) -> Result<(), Failure> {
+fn check_client(run: &Run, cast: &Roles, party: u16) -> Result<(), Failure> {
     if !cast.is_client(party) {
         return Ok(());
     }
-    if run.preprocessing == Preprocessed::Fake {
+    if run.preprocessing == PreprocessingMode::Fake {
         return check_dealt(run.together.protocol);
     }
-    let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
+    let is_stored = matches!(run.preprocessing, PreprocessingMode::Stored(_));
     if run.making.is_none() && !is_stored {
         return Ok(());
     }
@@ -263,7 +265,7 @@ fn rows(
     party: u16,
     files: &Files,
     is_open: bool,
-) -> Result<(Rows, Rows), Failure> {
+) -> Result<(RowCounts, RowCounts), Failure> {
     let typed = run.making.iter().flat_map(|making| &making.rows).cloned();
     let stated = stated_rows(description, &typed.collect::<Vec<_>>())?;
     if !stated.is_empty() && !is_open {
@@ -278,10 +280,10 @@ fn rows(
 
 /// Refuses to store correlated randomness for a protocol that takes none, or for any.
 pub fn check_preprocessed(run: &Run) -> Result<(), Failure> {
-    if run.preprocessing == Preprocessed::Fake {
+    if run.preprocessing == PreprocessingMode::Fake {
         return check_dealt(run.together.protocol);
     }
-    let is_stored = matches!(run.preprocessing, Preprocessed::Stored(_));
+    let is_stored = matches!(run.preprocessing, PreprocessingMode::Stored(_));
     if run.making.is_none() && !is_stored {
         return Ok(());
     }
@@ -313,7 +315,7 @@ fn stored_key(run: &Run) -> Result<Option<StoredKey>, Failure> {
             correlated::check_free(&making.out)?;
             correlated::key(&path()?, true).map(Some)
         }
-        (None, Preprocessed::Stored(file)) => open_key(file, &path()?).map(Some),
+        (None, PreprocessingMode::Stored(file)) => open_key(file, &path()?).map(Some),
         (None, _) => Ok(None),
     }
 }

@@ -1,15 +1,15 @@
 //! Agreement on the slice: the limit on what a round opens (`slices.rs`).
 
-use phineus_bytecode::Kind;
+use phineus_bytecode::FileKind;
 
 use super::agreeing::least_limit;
 use crate::accelerator::matrix_entries;
-use crate::agreement::{self, Peers, Wish};
+use crate::agreement::{self, Peers, StatedSettings};
 use crate::calibration::on_the_way;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::protocol::Protocol;
-use crate::settings::{Preprocessed, Run};
+use crate::settings::{PreprocessingMode, Run};
 use crate::slices;
 use crate::traced::TracedFile;
 
@@ -27,13 +27,13 @@ pub fn measures(run: &Run) -> bool {
 
 /// Returns whether preprocessing is or was stored; the slice then does not depend on the network.
 fn is_stored(run: &Run) -> bool {
-    run.making.is_some() || matches!(run.preprocessing, Preprocessed::Stored(_))
+    run.making.is_some() || matches!(run.preprocessing, PreprocessingMode::Stored(_))
 }
 
 /// The slice that all parties take: the least that anyone states, or else the one for the network
 /// as it is found, where that makes a difference to what `traced` opens; the voice says so.
 pub fn agreed(
-    wishes: &[Wish],
+    wishes: &[StatedSettings],
     protocol: Protocol,
     traced: &TracedFile,
     (channels, voice): (&mut Peers, Option<&Progress>),
@@ -45,7 +45,7 @@ pub fn agreed(
     let limit_bytes = least_limit(wishes);
     let opened_bytes = matrix_entries(traced)?.saturating_mul(field.bytes() as u64);
     let matters = slices::matters(limit_bytes, opened_bytes);
-    if traced.kind == Kind::Planned || !all_measure || !matters {
+    if traced.kind == FileKind::Planned || !all_measure || !matters {
         return Ok(None);
     }
     let round_trip = agreement::longest_round_trip(wishes);

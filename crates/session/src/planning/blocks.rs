@@ -24,12 +24,12 @@ use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::{garbled, mixed};
 
 use super::{magnitude_bits, masks, plan_block_within};
-use crate::choices::{NarrowMasks, Variant};
+use crate::choices::{NarrowMasks, ProtocolVariant};
 use crate::distance::are_too_far;
 use crate::failure::{Failure, codes};
 use crate::garbling::{bytes_of_blocks, write_blocks};
 use crate::leftovers::Leftovers;
-use crate::memory_budget::{Figures, Situation, does_not_fit};
+use crate::memory_budget::{BudgetParameters, PlanFigures, does_not_fit};
 use crate::output_file::write_atomically;
 use crate::planned::{Budget, CarriedPlaces, GarblingPlan, PlannedBlocks, PlannedFile};
 use crate::program_file::{ProgramFile, write_beside};
@@ -55,7 +55,7 @@ fn carried_places(
     parts: &[ProgramFile],
     slots: &[CarriedSlot],
     sharing: impl Fn(ElementType) -> Sharing,
-    situation: &Situation,
+    situation: &BudgetParameters,
 ) -> Result<CarriedPlaces, Failure> {
     let mut is_doubled = vec![false; slots.len()];
     let mut is_garbled = slots.iter().any(|slot| slot.element.sharing() == Sharing::Garbled);
@@ -90,7 +90,7 @@ fn carried_places(
 pub fn plan_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     protocol: Protocol,
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
@@ -102,7 +102,8 @@ pub fn plan_blocks(
     let blocks = blocks.of_program(&Arc::new(description));
     let masks = masks::of_blocks(&blocks, protocol, situation, scratch)?;
     let is_chosen = masks != situation.variant.masks;
-    let situation = &Situation { variant: Variant { masks, ..situation.variant }, ..*situation };
+    let situation =
+        &BudgetParameters { variant: ProtocolVariant { masks, ..situation.variant }, ..*situation };
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let sharing = |element| match protocol.assignment() {
         Some(assignment) => assignment.carried(element).sharing(),
@@ -113,8 +114,11 @@ pub fn plan_blocks(
     let guess = beside(&carried, files.iter().chain(carried.garbled.iter().flat_map(|_| &files)))?;
     let mut limit_bytes = situation.limit_bytes;
     for _ in 0..ATTEMPTS {
-        let own =
-            Situation { limit_bytes, tables_bytes: situation.tables_bytes + guess, ..*situation };
+        let own = BudgetParameters {
+            limit_bytes,
+            tables_bytes: situation.tables_bytes + guess,
+            ..*situation
+        };
         let is_garbled = carried.garbled.is_some();
         let plan =
             |part: &TracedFile| plan_block_within((part, is_garbled), protocol, &own, scratch);
@@ -139,8 +143,8 @@ pub fn plan_blocks(
         if total <= situation.limit_bytes {
             if is_chosen && are_too_far(&joined) {
                 // Of checks as well as of openings, which alone are few enough.
-                let variant = Variant { masks: NarrowMasks::Never, ..situation.variant };
-                let situation = &Situation { variant, ..*situation };
+                let variant = ProtocolVariant { masks: NarrowMasks::Never, ..situation.variant };
+                let situation = &BudgetParameters { variant, ..*situation };
                 return plan_blocks((traced, &blocks), protocol, situation, scratch);
             }
             return Ok(joined);
@@ -165,7 +169,7 @@ fn beside<'a>(
 /// A plan of blocks that was made before.
 pub fn open_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
-    situation: &Situation,
+    situation: &BudgetParameters,
 ) -> Result<PlannedFile, Failure> {
     let slots = traced.description.slots.clone();
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
@@ -174,7 +178,7 @@ pub fn open_blocks(
     let garbled = blocks.parts.iter().filter_map(|part| part.file.garbling());
     let garbled: Vec<ProgramFile> = garbled.collect();
     let beside = beside(&carried, files.iter().chain(&garbled))?;
-    let own = Situation { tables_bytes: situation.tables_bytes + beside, ..*situation };
+    let own = BudgetParameters { tables_bytes: situation.tables_bytes + beside, ..*situation };
     let open = |part: &TracedFile| PlannedFile::open_block(part.clone(), &own, is_garbled);
     let parts = blocks.parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let joined = join(traced, &blocks.flow, (parts, carried, slots), situation, Duration::ZERO)?;
@@ -197,12 +201,12 @@ fn is_stated_garbled(plan: Option<&PlanDescription>) -> bool {
 }
 
 /// Budget of a run of all blocks: the maximum of each part over the blocks.
-fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
+fn budget_of(parts: &[PlannedFile], situation: &BudgetParameters) -> Budget {
     let mut budget = Budget::default();
     for part in parts {
         let garbling = part.garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         // The OTs of all blocks are of one size, which the plan of all has.
-        let silent = Figures::of_plan(part.plan(), 0).making.silent_bytes;
+        let silent = PlanFigures::of_plan(part.plan(), 0).making.silent_bytes;
         let scratch = part.budget.scratch - garbling - silent;
         budget.raise_to(&Budget { scratch, ..part.budget.clone() });
     }
@@ -213,7 +217,7 @@ fn budget_of(parts: &[PlannedFile], situation: &Situation) -> Budget {
     if is_garbled {
         // One block may use the streams of the garbling, and another one those of correlated
         // randomness.
-        let is_made = parts.iter().any(|part| Figures::of_plan(part.plan(), 0).making.is_made);
+        let is_made = parts.iter().any(|part| PlanFigures::of_plan(part.plan(), 0).making.is_made);
         budget.channel = situation.connections_bytes(scale, is_garbled, is_made);
     }
     budget
@@ -224,7 +228,7 @@ fn join(
     traced: &TracedFile,
     flow: &Flow,
     (parts, carried, slots): (Vec<PlannedFile>, CarriedPlaces, CowList<CarriedSlot>),
-    situation: &Situation,
+    situation: &BudgetParameters,
     planning: Duration,
 ) -> Result<PlannedFile, Failure> {
     let circuits =
@@ -250,7 +254,7 @@ fn join(
     budget.tables = situation.tables_bytes + beside;
     // The circuits of one block stay for the next time that it runs.
     budget.driver = driver + circuits(&plan);
-    budget.scratch += Figures::of_plan(&plan, 0).making.silent_bytes;
+    budget.scratch += PlanFigures::of_plan(&plan, 0).making.silent_bytes;
     let description = Description { plan: Some(plan), ..description };
     let (_, written) = blocks.write(std::io::sink(), &description, false)?;
     Ok(PlannedFile {

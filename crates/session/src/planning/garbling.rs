@@ -8,7 +8,7 @@ use phineus_protocols::garbled;
 
 use crate::failure::Failure;
 use crate::garbling::{PROTOCOL, described_beside};
-use crate::memory_budget::{Figures, Situation};
+use crate::memory_budget::{BudgetParameters, PlanFigures};
 use crate::planned::{GarblingPlan, PAGE_WIRES};
 use crate::program_file::ProgramFile;
 use crate::traced::TracedFile;
@@ -19,7 +19,7 @@ const LOOKAHEAD: Lookahead = Lookahead { time_ns: 20_000_000, frames: 32 };
 /// Plans what is garbled beside a run, if anything is.
 pub struct GarblingPlanner<'a> {
     program: Option<ProgramFile>,
-    situation: &'a Situation,
+    situation: &'a BudgetParameters,
     planner_memory_bytes: u64,
     scratch: &'a Scratch,
 }
@@ -29,7 +29,7 @@ impl<'a> GarblingPlanner<'a> {
     /// another block of the same program has garbled values.
     pub fn new(
         (ordered, is_garbled): (Option<&TracedFile>, bool),
-        situation: &'a Situation,
+        situation: &'a BudgetParameters,
         planner_memory_bytes: u64,
         scratch: &'a Scratch,
     ) -> Result<GarblingPlanner<'a>, Failure> {
@@ -75,11 +75,11 @@ impl<'a> GarblingPlanner<'a> {
     pub fn shrunk(
         &self,
         garbling: Option<GarblingPlan>,
-        figures: Figures,
+        figures: PlanFigures,
     ) -> Result<Option<GarblingPlan>, Failure> {
         let Some(garbling) = garbling else { return Ok(None) };
         let garbling_bytes = garbling.bytes - garbling.needs.frames_bytes();
-        let rest = Figures { frames: FRAMES_MIN, garbling_bytes, ..figures };
+        let rest = PlanFigures { frames: FRAMES_MIN, garbling_bytes, ..figures };
         let rest_bytes = self.situation.budget(rest).running();
         let frames_bytes = self.situation.limit_bytes.saturating_sub(rest_bytes) / 2;
         let least_bytes = FRAMES_MIN * PAGE_WIRES * 16;

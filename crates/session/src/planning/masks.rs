@@ -12,7 +12,7 @@ use phineus_protocols::spdz::{Distance, Masks, SpdzCosts};
 use super::{magnitude_bits, planner_memory};
 use crate::choices::NarrowMasks;
 use crate::failure::Failure;
-use crate::memory_budget::Situation;
+use crate::memory_budget::BudgetParameters;
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
 use crate::traced::{TracedBlocks, TracedFile};
@@ -62,7 +62,7 @@ pub fn ordered(
 pub fn of_blocks(
     blocks: &TracedBlocks,
     protocol: Protocol,
-    situation: &Situation,
+    situation: &BudgetParameters,
     scratch: &Scratch,
 ) -> Result<NarrowMasks, Failure> {
     let (Some(field), NarrowMasks::Auto) = (protocol.field(), situation.variant.masks) else {

@@ -4,7 +4,7 @@ use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 
 use super::planner_memory;
 use crate::failure::Failure;
-use crate::memory_budget::{Situation, does_not_fit, more_memory};
+use crate::memory_budget::{BudgetParameters, does_not_fit, more_memory};
 
 /// How often more memory is tried until a plan fits, to say what is enough: the planner's memory
 /// doubles eight times from a megabyte to its most.
@@ -30,7 +30,7 @@ pub(super) fn stated(
 }
 
 /// Where planning itself needs more than is left for it, twice that is tried next.
-pub(super) fn next(failure: Failure, situation: &Situation) -> Failure {
+pub(super) fn next(failure: Failure, situation: &BudgetParameters) -> Failure {
     match planner_memory(situation) {
         Ok(left) if failure.is_of_planning() && failure.needed_bytes.is_none() => {
             // What is kept of files grows with the limit, too.

@@ -16,17 +16,17 @@ use phineus_protocols::mixed;
 use phineus_protocols::spdz::costs::stated_demand;
 use phineus_protocols::spdz::{Activity, Opening, SpdzCosts, SpdzDriver, SpdzRounds, SpdzSettings};
 
-use super::on_shares::{Begun, Ran, channels_of, metered};
+use super::on_shares::{DriverResult, ReadyRun, channels_of, metered};
 use super::totals::totals_of_blocks;
 use super::{
-    Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
-    Representation, Setting, Start, Totals,
+    Adversary, BlockRuns, ClientDriver, ClientInputs, CostTerms, Definition, DriverTerms,
+    PreprocessingFigures, ProtocolOption, Representation, RunInputs, Totals,
 };
 use crate::accelerator::Warning;
 use crate::correlated::{Source, SpdzRandomness, words};
-use crate::execute::{Executed, Job, Recorded, unrevealed};
+use crate::execute::{CountingDriver, Job, RunResult, unrevealed};
 use crate::failure::Failure;
-use crate::metered::Reading;
+use crate::metered::CounterSnapshot;
 use crate::planned::PAGE_WIRES;
 use crate::statistics::Activities;
 
@@ -44,19 +44,19 @@ const WHOLE_BATCH: u64 = 8192;
 const DEALER_BYTES: u64 = 2 << 20;
 
 /// SPDZ in one field.
-pub(super) struct Authenticated {
+pub(super) struct AuthenticatedProtocol {
     pub(super) name: &'static str,
     pub(super) meaning: &'static str,
     pub(super) field: FieldName,
 }
 
-impl Authenticated {
+impl AuthenticatedProtocol {
     fn model(&self, terms: &CostTerms) -> SpdzCosts {
         SpdzCosts::new(terms.parties, self.field).with_masks(terms.masks).with_scale(terms.scale)
     }
 }
 
-impl Definition for Authenticated {
+impl Definition for AuthenticatedProtocol {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -105,8 +105,8 @@ impl Definition for Authenticated {
         Representation::Field(self.field)
     }
 
-    fn settings(&self) -> &'static [Setting] {
-        &[Setting::NarrowMasks]
+    fn settings(&self) -> &'static [ProtocolOption] {
+        &[ProtocolOption::NarrowMasks]
     }
 
     fn layout(&self, _: usize) -> Layout {
@@ -153,10 +153,10 @@ impl Definition for Authenticated {
         totals_of_blocks(|| self.model(terms), blocks)
     }
 
-    fn making(&self, plan: &PlanDescription) -> Making {
+    fn making(&self, plan: &PlanDescription) -> PreprocessingFigures {
         let (triples, largest) = weight(&stated_demand(plan));
         // Batches are of a fixed size, which the driver's share counts.
-        Making { triples, largest, is_made: true, ..Making::default() }
+        PreprocessingFigures { triples, largest, is_made: true, ..PreprocessingFigures::default() }
     }
 
     fn making_in_words(&self, plan: &PlanDescription) -> Vec<(String, u64)> {
@@ -191,11 +191,11 @@ impl Definition for Authenticated {
         5
     }
 
-    fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
+    fn run(&self, job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
         run_authenticated(job, self.field, start)
     }
 
-    fn client(&self, _: ClientStart<'_>) -> Result<Box<dyn Client>, Failure> {
+    fn client(&self, _: ClientInputs<'_>) -> Result<Box<dyn ClientDriver>, Failure> {
         unreachable!("authenticated shares have no clients")
     }
 }
@@ -219,16 +219,16 @@ fn weight(demand: &Demand) -> (u64, u64) {
 }
 
 /// Tells the activities of the online phase apart.
-struct Clock {
+struct ActivityTimer {
     activity: Activity,
     since: Instant,
     seconds: Activities,
 }
 
-impl Clock {
-    fn start() -> Clock {
+impl ActivityTimer {
+    fn start() -> ActivityTimer {
         let seconds = Activities::default();
-        Clock { activity: Activity::Computing, since: Instant::now(), seconds }
+        ActivityTimer { activity: Activity::Computing, since: Instant::now(), seconds }
     }
 
     fn turn_to(&mut self, activity: Activity) {
@@ -252,9 +252,9 @@ impl Clock {
 fn run_authenticated(
     job: Job<'_>,
     field: FieldName,
-    start: Start<'_>,
-) -> Result<Executed, Failure> {
-    let Start { mesh, session, accelerator } = start;
+    start: RunInputs<'_>,
+) -> Result<RunResult, Failure> {
+    let RunInputs { mesh, session, accelerator } = start;
     let (warning, progress) = (Warning::default(), job.progress);
     let executed = match field {
         FieldName::F61 => {
@@ -276,23 +276,23 @@ fn run_in<F: Field>(
     mesh: Mesh,
     session: &SessionId,
     (field, device): (FieldName, Option<Box<dyn MatrixProducts<F>>>),
-) -> Result<Executed, Failure> {
-    let (begun, mesh) = Begun::begin(&mut job, mesh)?;
+) -> Result<RunResult, Failure> {
+    let (begun, mesh) = ReadyRun::begin(&mut job, mesh)?;
     let description = &job.planned.description;
     let mut streams = metered(mesh, job.party, &begun.aheads).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
-    let Begun { inputs, mut prg, mut memory, watch, start, .. } = begun;
+    let ReadyRun { inputs, mut prg, mut memory, watch, start, .. } = begun;
     let seed = Prg::from_seed(prg.next_block());
     let source = std::mem::replace(&mut job.source, Source::Interleaved);
     let (planned, swap_dir) = ((job.planned, field), job.swap_dir);
     let made = SpdzRandomness::<F>::make(source, planned, swap_dir, background, seed, session);
     let (correlated, entered) =
         made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
-    let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
+    let (made, before) = (Instant::now(), CounterSnapshot::of_parties(&mut online));
     let (me, count) = (online.me(), online.count());
     let opening = Opening::new(me, count, correlated.delta(), session, prg);
-    let clock = Arc::new(Mutex::new(Clock::start()));
+    let clock = Arc::new(Mutex::new(ActivityTimer::start()));
     let watched = clock.clone();
     let turn_to = move |activity| {
         watched.lock().unwrap_or_else(PoisonError::into_inner).turn_to(activity);
@@ -302,7 +302,7 @@ fn run_in<F: Field>(
         .with_cache(job.cache_bytes)
         .with_watch(Box::new(turn_to))
         .with_device(device);
-    let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+    let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
     job.drive(&mut recorded, &mut memory, &watch, entered)?;
     let activities = {
         let mut clock = clock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -311,9 +311,9 @@ fn run_in<F: Field>(
     };
     let rounds = recorded.driver.rounds();
     let (mut online, outputs, correlated) = recorded.driver.into_parts();
-    let phase = Reading::of_parties(&mut online).since(&before, made.elapsed());
+    let phase = CounterSnapshot::of_parties(&mut online).since(&before, made.elapsed());
     let (background, correlated) = correlated.finish().map_err(Failure::from)?;
-    let ran = Ran {
+    let ran = DriverResult {
         outputs,
         rounds,
         online: phase,

@@ -12,19 +12,19 @@ use phineus_engine::{ClearDriver, Inputs, Outputs};
 
 use super::totals::totals_of_blocks;
 use super::{
-    Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
-    Representation, Setting, Start, Totals,
+    Adversary, BlockRuns, ClientDriver, ClientInputs, CostTerms, Definition, DriverTerms,
+    PreprocessingFigures, ProtocolOption, Representation, RunInputs, Totals,
 };
-use crate::execute::{Executed, Job, Recorded, storage_figures};
+use crate::execute::{CountingDriver, Job, RunResult, storage_figures};
 use crate::failure::Failure;
 use crate::planned::PAGE_WIRES;
 use crate::statistics::Phases;
 use crate::traced::results;
 
 /// The clear driver.
-pub(super) struct Clear;
+pub(super) struct ClearProtocol;
 
-impl Definition for Clear {
+impl Definition for ClearProtocol {
     fn name(&self) -> &'static str {
         "clear"
     }
@@ -62,7 +62,7 @@ impl Definition for Clear {
         Representation::AsWritten
     }
 
-    fn settings(&self) -> &'static [Setting] {
+    fn settings(&self) -> &'static [ProtocolOption] {
         &[]
     }
 
@@ -106,8 +106,8 @@ impl Definition for Clear {
         totals_of_blocks(|| ClearCosts, blocks)
     }
 
-    fn making(&self, _: &PlanDescription) -> Making {
-        Making::default()
+    fn making(&self, _: &PlanDescription) -> PreprocessingFigures {
+        PreprocessingFigures::default()
     }
 
     fn making_in_words(&self, _: &PlanDescription) -> Vec<(String, u64)> {
@@ -126,17 +126,17 @@ impl Definition for Clear {
         5
     }
 
-    fn run(&self, job: Job<'_>, _: Start<'_>) -> Result<Executed, Failure> {
+    fn run(&self, job: Job<'_>, _: RunInputs<'_>) -> Result<RunResult, Failure> {
         run_clear(job)
     }
 
-    fn client(&self, _: ClientStart<'_>) -> Result<Box<dyn Client>, Failure> {
+    fn client(&self, _: ClientInputs<'_>) -> Result<Box<dyn ClientDriver>, Failure> {
         unreachable!("nobody computes for others in the clear")
     }
 }
 
 /// Runs the job in the clear, for all parties at once.
-pub fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
+pub fn run_clear(mut job: Job<'_>) -> Result<RunResult, Failure> {
     let description = &job.planned.description;
     let inputs = Inputs::new(description, std::mem::take(&mut job.inputs))?;
     let mut memory = job.memory()?;
@@ -145,7 +145,7 @@ pub fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
     let parties = 0..description.parties.len() as u16;
     let outputs = parties.map(|party| Outputs::new(description, party)).collect();
     let mut recorded =
-        Recorded::new(ClearDriver::new(inputs, outputs), description, job.progress.cancel());
+        CountingDriver::new(ClearDriver::new(inputs, outputs), description, job.progress.cancel());
     job.drive(&mut recorded, &mut memory, &watch, None)?;
     let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
     for outputs in recorded.driver.into_outputs() {
@@ -154,7 +154,7 @@ pub fn run_clear(mut job: Job<'_>) -> Result<Executed, Failure> {
         }
     }
     let (storage, storage_name) = storage_figures(&memory);
-    Ok(Executed {
+    Ok(RunResult {
         exchanges: 0,
         outputs: results(description, merged),
         and_gates: None,

@@ -10,21 +10,23 @@ use phineus_protocols::garbled::{Evaluator, GARBLER, GarbledCosts, Garbler, tota
 
 use super::totals::totals_of_blocks;
 use super::{
-    Adversary, BlockRuns, Client, ClientStart, CostTerms, Definition, DriverTerms, Making,
-    Representation, Setting, Start, Totals,
+    Adversary, BlockRuns, ClientDriver, ClientInputs, CostTerms, Definition, DriverTerms,
+    PreprocessingFigures, ProtocolOption, Representation, RunInputs, Totals,
 };
-use crate::agreement::{Stated, exchange_ready, give_up};
-use crate::execute::{Executed, Job, Recorded, prepare, storage_figures, traffic_of, unrevealed};
+use crate::agreement::{AgreedPlan, exchange_ready, give_up};
+use crate::execute::{
+    CountingDriver, Job, RunResult, prepare, storage_figures, traffic_of, unrevealed,
+};
 use crate::failure::Failure;
-use crate::metered::{Metered, Reading, close_all};
+use crate::metered::{CounterSnapshot, Metered, close_all};
 use crate::planned::PAGE_WIRES;
 use crate::statistics::Phases;
 use crate::traced::results;
 
 /// Half gates, streamed.
-pub(super) struct Garbled;
+pub(super) struct GarbledProtocol;
 
-impl Definition for Garbled {
+impl Definition for GarbledProtocol {
     fn name(&self) -> &'static str {
         "garbled"
     }
@@ -61,7 +63,7 @@ impl Definition for Garbled {
         Representation::AsWritten
     }
 
-    fn settings(&self) -> &'static [Setting] {
+    fn settings(&self) -> &'static [ProtocolOption] {
         &[]
     }
 
@@ -114,8 +116,8 @@ impl Definition for Garbled {
         totals_of_blocks(GarbledCosts::default, blocks)
     }
 
-    fn making(&self, _: &PlanDescription) -> Making {
-        Making::default()
+    fn making(&self, _: &PlanDescription) -> PreprocessingFigures {
+        PreprocessingFigures::default()
     }
 
     fn making_in_words(&self, _: &PlanDescription) -> Vec<(String, u64)> {
@@ -135,18 +137,18 @@ impl Definition for Garbled {
         6
     }
 
-    fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
+    fn run(&self, job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
         run_garbled(job, start)
     }
 
-    fn client(&self, _: ClientStart<'_>) -> Result<Box<dyn Client>, Failure> {
+    fn client(&self, _: ClientInputs<'_>) -> Result<Box<dyn ClientDriver>, Failure> {
         unreachable!("garbled circuits have no clients")
     }
 }
 
 /// Runs the job as one of two parties.
-fn run_garbled(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
-    let Start { mesh, session, accelerator: _ } = start;
+fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
+    let RunInputs { mesh, session, accelerator: _ } = start;
     let mut channel = only_channel(mesh);
     let prepared = prepare(&mut job);
     let (inputs, mut prg, mut memory) = match prepared {
@@ -158,7 +160,7 @@ fn run_garbled(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> 
     };
     let description = &job.planned.description;
     let plan = description.plan.as_ref().expect("it is planned");
-    if let Err(failure) = exchange_ready([&mut channel], Stated::of_plan(plan)) {
+    if let Err(failure) = exchange_ready([&mut channel], AgreedPlan::of_plan(plan)) {
         give_up(channel, &failure);
         return Err(unrevealed(failure, job.progress.cancel()));
     }
@@ -167,13 +169,13 @@ fn run_garbled(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> 
     let watch = job.progress.watch(&peer, Some(monitor), job.total()?, job.limit_bytes);
     let start = Instant::now();
     let channel = Metered::new(channel);
-    let before = Reading::of([&channel].into_iter());
+    let before = CounterSnapshot::of([&channel].into_iter());
     let (set_up, ready, used, outputs, and_gates, ots, rounds);
     if job.party == GARBLER {
         let driver = Garbler::new(channel, &mut prg, session, description, inputs);
         let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
-        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
-        let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+        (set_up, ready) = (start.elapsed(), CounterSnapshot::of([driver.channel()].into_iter()));
+        let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
         job.drive(&mut recorded, &mut memory, &watch, None)?;
         (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits(1));
         rounds = recorded.driver.rounds();
@@ -182,8 +184,8 @@ fn run_garbled(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> 
         let upcoming = Box::new(job.planned.file.reader()?.into_inputs());
         let driver = Evaluator::new(channel, &mut prg, session, description, inputs, upcoming);
         let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
-        (set_up, ready) = (start.elapsed(), Reading::of([driver.channel()].into_iter()));
-        let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+        (set_up, ready) = (start.elapsed(), CounterSnapshot::of([driver.channel()].into_iter()));
+        let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
         job.drive(&mut recorded, &mut memory, &watch, None)?;
         (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits(1));
         rounds = recorded.driver.rounds();
@@ -191,12 +193,12 @@ fn run_garbled(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> 
     }
     let running = start.elapsed();
     let channel: Metered<FramedChannel> = used;
-    let online = Reading::of([&channel].into_iter()).since(&ready, running - set_up);
+    let online = CounterSnapshot::of([&channel].into_iter()).since(&ready, running - set_up);
     let phases = Phases { set_up: ready.since(&before, set_up), online, ..Phases::default() };
     let (storage, storage_name) = storage_figures(&memory);
     let channel = channel.into_inner();
     let (traffic, wire_traffic) = traffic_of([&channel].into_iter());
-    Ok(Executed {
+    Ok(RunResult {
         exchanges: channel.exchanges(),
         outputs: results(description, outputs.into_tables()),
         and_gates: Some(and_gates),

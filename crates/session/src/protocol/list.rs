@@ -6,17 +6,17 @@ use phineus_crypto::field::FieldName;
 use phineus_plan::Assignment;
 
 use super::Protocol;
-use super::authenticated::Authenticated;
-use super::clear::Clear;
-use super::garbled::Garbled;
-use super::rep3::Rep3;
-use super::shares::Shares;
+use super::authenticated::AuthenticatedProtocol;
+use super::clear::ClearProtocol;
+use super::garbled::GarbledProtocol;
+use super::rep3::Rep3Protocol;
+use super::shares::SharesProtocol;
 
 /// Garbled circuits of two parties.
-pub const GARBLED: Protocol = Protocol(&Garbled);
+pub const GARBLED: Protocol = Protocol(&GarbledProtocol);
 
 /// XOR shares.
-pub const GMW: Protocol = Protocol(&Shares {
+pub const GMW: Protocol = Protocol(&SharesProtocol {
     name: "gmw",
     meaning: "XOR shares (GMW), two parties or more, semi-honest: few bytes, a round for each level",
     assignment: Assignment::Uniform(Sharing::Boolean),
@@ -25,7 +25,7 @@ pub const GMW: Protocol = Protocol(&Shares {
 });
 
 /// Garbled circuits of two parties or more.
-pub const BMR: Protocol = Protocol(&Shares {
+pub const BMR: Protocol = Protocol(&SharesProtocol {
     name: "bmr",
     meaning: "Garbled circuits of two parties or more (BMR), semi-honest: few rounds, many bytes",
     assignment: Assignment::Uniform(Sharing::Garbled),
@@ -34,7 +34,7 @@ pub const BMR: Protocol = Protocol(&Shares {
 });
 
 /// Additive shares for sums and products.
-pub const ARITH: Protocol = Protocol(&Shares {
+pub const ARITH: Protocol = Protocol(&SharesProtocol {
     name: "arith",
     meaning: "Additive shares for sums and products, XOR shares for everything else, semi-honest",
     assignment: Assignment::Arithmetic,
@@ -43,7 +43,7 @@ pub const ARITH: Protocol = Protocol(&Shares {
 });
 
 /// The sharing that the program states for each part.
-pub const MIXED: Protocol = Protocol(&Shares {
+pub const MIXED: Protocol = Protocol(&SharesProtocol {
     name: "mixed",
     meaning: "The sharing that the program states, or else XOR shares, semi-honest",
     assignment: Assignment::Stated(Sharing::Boolean),
@@ -52,31 +52,31 @@ pub const MIXED: Protocol = Protocol(&Shares {
 });
 
 /// Replicated shares of three parties.
-pub const REP3: Protocol = Protocol(&Rep3);
+pub const REP3: Protocol = Protocol(&Rep3Protocol);
 
 /// SPDZ with MASCOT modulo 2^61-1.
-pub const SPDZ: Protocol = Protocol(&Authenticated {
+pub const SPDZ: Protocol = Protocol(&AuthenticatedProtocol {
     name: "spdz",
     meaning: "Authenticated shares modulo 2^61-1 (SPDZ, MASCOT): all other parties may be malicious",
     field: FieldName::F61,
 });
 
 /// SPDZ with MASCOT modulo 2^128-159.
-pub const SPDZ_128: Protocol = Protocol(&Authenticated {
+pub const SPDZ_128: Protocol = Protocol(&AuthenticatedProtocol {
     name: "spdz-128",
     meaning: "The same modulo 2^128-159, for larger integers",
     field: FieldName::F128,
 });
 
 /// SPDZ with MASCOT modulo 2^32-5.
-pub const SPDZ_32: Protocol = Protocol(&Authenticated {
+pub const SPDZ_32: Protocol = Protocol(&AuthenticatedProtocol {
     name: "spdz-32",
     meaning: "The same modulo 2^32-5: too weak for use, only for comparison with the literature",
     field: FieldName::F32,
 });
 
 /// No protection at all: the reference.
-pub const CLEAR: Protocol = Protocol(&Clear);
+pub const CLEAR: Protocol = Protocol(&ClearProtocol);
 
 /// All of them.
 pub const ALL: &[Protocol] =

@@ -5,25 +5,25 @@ use std::time::{Duration, Instant};
 use phineus_bytecode::Description;
 use phineus_channels::{FramedChannel, Mesh, Parties};
 use phineus_crypto::Prg;
-use phineus_engine::{Inputs, Memory, Outputs};
+use phineus_engine::{Inputs, Outputs, RunMemory};
 
 use super::Protocol;
-use crate::agreement::{Stated, exchange_windows, give_up_all};
+use crate::agreement::{AgreedPlan, exchange_windows, give_up_all};
 use crate::correlated::RandomnessFigures;
-use crate::execute::{Executed, Job, prepare, storage_figures, traffic_of, unrevealed};
+use crate::execute::{Job, RunResult, prepare, storage_figures, traffic_of, unrevealed};
 use crate::failure::Failure;
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::planned::PlannedFile;
-use crate::progress::Watch;
+use crate::progress::ComputationWatch;
 use crate::statistics::Phases;
 use crate::traced::results;
 
 /// A run on shares that all parties are ready for.
-pub struct Begun {
+pub struct ReadyRun {
     pub inputs: Inputs,
     pub prg: Prg,
-    pub memory: Memory,
-    pub watch: Watch,
+    pub memory: RunMemory,
+    pub watch: ComputationWatch,
     /// When all were ready.
     pub start: Instant,
     /// Bytes that a party may be ahead of another on each stream.
@@ -31,7 +31,7 @@ pub struct Begun {
 }
 
 /// Result of a run on shares.
-pub struct Ran {
+pub struct DriverResult {
     pub outputs: Outputs,
     pub rounds: u64,
     pub online: PhaseFigures,
@@ -47,9 +47,9 @@ pub struct Ran {
     pub channels: Vec<FramedChannel>,
 }
 
-impl Begun {
+impl ReadyRun {
     /// Does everything of our own that can fail, and waits until the others have, too.
-    pub fn begin(job: &mut Job<'_>, mut mesh: Mesh) -> Result<(Begun, Mesh), Failure> {
+    pub fn begin(job: &mut Job<'_>, mut mesh: Mesh) -> Result<(ReadyRun, Mesh), Failure> {
         let (inputs, prg, memory) = match prepare(job) {
             Ok(prepared) => prepared,
             Err(failure) => {
@@ -57,7 +57,7 @@ impl Begun {
                 return Err(unrevealed(failure, job.progress.cancel()));
             }
         };
-        let stated = Stated::of_plan(job.planned.plan());
+        let stated = AgreedPlan::of_plan(job.planned.plan());
         let doublings = job.planned.window_doublings();
         let agreed = exchange_windows(mesh[0].iter_mut().flatten(), stated, Some(doublings));
         let aheads = match agreed {
@@ -71,18 +71,23 @@ impl Begun {
             mesh[0].iter().flatten().map(|channel| channel.peer().to_owned()).collect();
         let monitor = mesh[0].iter().flatten().next().map(FramedChannel::monitor);
         let watch = job.progress.watch(&peers.join(", "), monitor, job.total()?, job.limit_bytes);
-        Ok((Begun { inputs, prg, memory, watch, start: Instant::now(), aheads }, mesh))
+        Ok((ReadyRun { inputs, prg, memory, watch, start: Instant::now(), aheads }, mesh))
     }
 }
 
-impl Ran {
+impl DriverResult {
     /// Says goodbye to all, and adds what storage and waiting took.
-    pub fn executed(self, description: &Description, watch: &Watch, memory: &Memory) -> Executed {
+    pub fn executed(
+        self,
+        description: &Description,
+        watch: &ComputationWatch,
+        memory: &RunMemory,
+    ) -> RunResult {
         let (traffic, wire_traffic) = traffic_of(self.channels.iter());
         let exchanges = self.channels.iter().map(FramedChannel::exchanges).max().unwrap_or(0);
         let (storage, storage_name) = storage_figures(memory);
         let RandomnessFigures { setup, making, used, waited, .. } = self.correlated;
-        Executed {
+        RunResult {
             exchanges,
             outputs: results(description, self.outputs.into_tables()),
             and_gates: self.and_gates,

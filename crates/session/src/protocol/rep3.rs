@@ -7,22 +7,22 @@ use phineus_engine::Outputs;
 use phineus_plan::Assignment;
 use phineus_protocols::rep3::{self, PARTIES, Rep3Client, Rep3Costs, Rep3Driver, Rep3Rounds};
 
-use super::on_shares::{Begun, Ran, channels_of, metered, take_clients};
+use super::on_shares::{DriverResult, ReadyRun, channels_of, metered, take_clients};
 use super::totals::totals_of_blocks;
 use super::{
-    Adversary, BlockRuns, Client, ClientChannel, ClientStart, CostTerms, Definition, DriverTerms,
-    Making, Representation, Setting, Start, Totals,
+    Adversary, BlockRuns, ClientChannel, ClientDriver, ClientInputs, CostTerms, Definition,
+    DriverTerms, PreprocessingFigures, ProtocolOption, Representation, RunInputs, Totals,
 };
 use crate::correlated::RandomnessFigures;
-use crate::execute::{Executed, Job, Recorded, unrevealed};
+use crate::execute::{CountingDriver, Job, RunResult, unrevealed};
 use crate::failure::Failure;
-use crate::metered::{Metered, Reading};
+use crate::metered::{CounterSnapshot, Metered};
 use crate::planned::PAGE_WIRES;
 
 /// Replicated shares, semi-honest, with an honest majority.
-pub(super) struct Rep3;
+pub(super) struct Rep3Protocol;
 
-impl Definition for Rep3 {
+impl Definition for Rep3Protocol {
     fn name(&self) -> &'static str {
         "rep3"
     }
@@ -59,7 +59,7 @@ impl Definition for Rep3 {
         Representation::Sharings(Assignment::ArithmeticProducts)
     }
 
-    fn settings(&self) -> &'static [Setting] {
+    fn settings(&self) -> &'static [ProtocolOption] {
         &[]
     }
 
@@ -103,8 +103,8 @@ impl Definition for Rep3 {
         totals_of_blocks(Rep3Costs::default, blocks)
     }
 
-    fn making(&self, _: &PlanDescription) -> Making {
-        Making::default()
+    fn making(&self, _: &PlanDescription) -> PreprocessingFigures {
+        PreprocessingFigures::default()
     }
 
     fn making_in_words(&self, _: &PlanDescription) -> Vec<(String, u64)> {
@@ -124,26 +124,27 @@ impl Definition for Rep3 {
         5
     }
 
-    fn run(&self, mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
-        let (begun, mut mesh) = Begun::begin(&mut job, start.mesh)?;
-        let Begun { inputs, mut prg, mut memory, watch, start, aheads } = begun;
+    fn run(&self, mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
+        let (begun, mut mesh) = ReadyRun::begin(&mut job, start.mesh)?;
+        let ReadyRun { inputs, mut prg, mut memory, watch, start, aheads } = begun;
         let description = &job.planned.description;
         let clients = take_clients(&mut mesh, job.planned.computing);
         let mut streams = metered(mesh, job.party, &aheads).into_iter();
         let mut online = streams.next().expect("a run has a stream");
-        let before = Reading::of_parties(&mut online);
+        let before = CounterSnapshot::of_parties(&mut online);
         let driver = Rep3Driver::new(online, &mut prg, description, inputs);
         let driver = driver.and_then(|driver| driver.with_clients(clients));
         let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
-        let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+        let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
         job.drive(&mut recorded, &mut memory, &watch, None)?;
         let (rounds, and_gates) = (recorded.driver.rounds(), recorded.driver.and_gates());
         let clients = recorded.driver.take_clients();
         let (mut online, outputs) = recorded.driver.into_parts();
-        let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
+        let phase =
+            CounterSnapshot::of_parties(&mut online).and(CounterSnapshot::of(clients.iter()));
         let running = start.elapsed();
         let clients = clients.into_iter().map(Metered::into_inner);
-        let ran = Ran {
+        let ran = DriverResult {
             outputs,
             rounds,
             online: phase.since(&before, running),
@@ -157,13 +158,13 @@ impl Definition for Rep3 {
         Ok(ran.executed(description, &watch, &memory))
     }
 
-    fn client(&self, start: ClientStart<'_>) -> Result<Box<dyn Client>, Failure> {
-        let ClientStart { channels, prg, description, me, inputs } = start;
+    fn client(&self, start: ClientInputs<'_>) -> Result<Box<dyn ClientDriver>, Failure> {
+        let ClientInputs { channels, prg, description, me, inputs } = start;
         Ok(Box::new(Rep3Client::new(channels, prg, description, me, inputs)?))
     }
 }
 
-impl Client for Rep3Client<ClientChannel> {
+impl ClientDriver for Rep3Client<ClientChannel> {
     fn step(&mut self, instruction: &Instruction) -> Result<(), Failure> {
         Ok(Rep3Client::step(self, instruction)?)
     }

@@ -15,17 +15,17 @@ use phineus_protocols::mixed::{
     self, MixedClient, MixedCosts, MixedDriver, MixedRounds, MixedSettings,
 };
 
-use super::on_shares::{Begun, Ran, channels_of, metered, take_clients};
+use super::on_shares::{DriverResult, ReadyRun, channels_of, metered, take_clients};
 use super::totals::totals_of_blocks;
 use super::{
-    Adversary, BlockRuns, Client, ClientChannel, ClientStart, CostTerms, Definition, DriverTerms,
-    Making, Representation, Setting, Start, Totals,
+    Adversary, BlockRuns, ClientChannel, ClientDriver, ClientInputs, CostTerms, Definition,
+    DriverTerms, PreprocessingFigures, ProtocolOption, Representation, RunInputs, Totals,
 };
 use crate::correlated::{BIT_TRIPLES, SharedRandomness, Source};
-use crate::execute::{Executed, Job, Recorded, unrevealed};
+use crate::execute::{CountingDriver, Job, RunResult, unrevealed};
 use crate::failure::Failure;
-use crate::garbling::Beside;
-use crate::metered::{Metered, Reading};
+use crate::garbling::GarblingHandle;
+use crate::metered::{CounterSnapshot, Metered};
 use crate::planned::PAGE_WIRES;
 
 /// Rounds of preprocessing in the background that are waited for: those of the set-up and of the
@@ -33,7 +33,7 @@ use crate::planned::PAGE_WIRES;
 const ROUNDS_AWAITED_MAX: f64 = 6.0;
 
 /// A protocol of [`MixedDriver`].
-pub(super) struct Shares {
+pub(super) struct SharesProtocol {
     pub(super) name: &'static str,
     pub(super) meaning: &'static str,
     /// Which sharing each value has.
@@ -44,7 +44,7 @@ pub(super) struct Shares {
     pub(super) garbles: bool,
 }
 
-impl Shares {
+impl SharesProtocol {
     fn model(&self, terms: &CostTerms) -> MixedCosts {
         MixedCosts::new(terms.parties)
             .with_scale(terms.scale)
@@ -54,7 +54,7 @@ impl Shares {
     }
 }
 
-impl Definition for Shares {
+impl Definition for SharesProtocol {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -91,8 +91,8 @@ impl Definition for Shares {
         Representation::Sharings(self.assignment)
     }
 
-    fn settings(&self) -> &'static [Setting] {
-        &[Setting::Ot, Setting::YaoToArithmetic, Setting::Broadcast]
+    fn settings(&self) -> &'static [ProtocolOption] {
+        &[ProtocolOption::Ot, ProtocolOption::YaoToArithmetic, ProtocolOption::Broadcast]
     }
 
     fn layout(&self, parties: usize) -> Layout {
@@ -143,17 +143,19 @@ impl Definition for Shares {
         totals_of_blocks(|| self.model(terms), blocks)
     }
 
-    fn making(&self, plan: &PlanDescription) -> Making {
-        let Some(parties) = plan.computing.map(usize::from) else { return Making::default() };
+    fn making(&self, plan: &PlanDescription) -> PreprocessingFigures {
+        let Some(parties) = plan.computing.map(usize::from) else {
+            return PreprocessingFigures::default();
+        };
         let scale = batch_scale(plan);
         let generator =
             |kind: OtKind| Generator::<FramedChannel>::memory_bytes(parties, kind, scale) as u64;
         let least = generator(FieldBits::DEFAULT.into());
-        Making {
+        PreprocessingFigures {
             ready_bytes: mixed::ready_randomness_bytes(plan),
             silent_bytes: generator(mixed::ot_kind(plan)).saturating_sub(least),
             is_made: mixed::needs_correlated_randomness(plan),
-            ..Making::default()
+            ..PreprocessingFigures::default()
         }
     }
 
@@ -190,17 +192,17 @@ impl Definition for Shares {
         if self.takes_triples { 5 } else { 6 }
     }
 
-    fn run(&self, job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
+    fn run(&self, job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
         run_shared(job, start)
     }
 
-    fn client(&self, start: ClientStart<'_>) -> Result<Box<dyn Client>, Failure> {
-        let ClientStart { channels, prg, description, me, inputs } = start;
+    fn client(&self, start: ClientInputs<'_>) -> Result<Box<dyn ClientDriver>, Failure> {
+        let ClientInputs { channels, prg, description, me, inputs } = start;
         Ok(Box::new(MixedClient::new(channels, prg, description, me, inputs)?))
     }
 }
 
-impl Client for MixedClient<ClientChannel> {
+impl ClientDriver for MixedClient<ClientChannel> {
     fn step(&mut self, instruction: &Instruction) -> Result<(), Failure> {
         Ok(MixedClient::step(self, instruction)?)
     }
@@ -215,22 +217,24 @@ impl Client for MixedClient<ClientChannel> {
 }
 
 /// Runs the job as one of any number of parties that compute on shares.
-fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
-    let Start { mesh, session, accelerator: _ } = start;
-    let (begun, mut mesh) = Begun::begin(&mut job, mesh)?;
-    let Begun { inputs, mut prg, mut memory, watch, start, aheads } = begun;
+fn run_shared(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
+    let RunInputs { mesh, session, accelerator: _ } = start;
+    let (begun, mut mesh) = ReadyRun::begin(&mut job, mesh)?;
+    let ReadyRun { inputs, mut prg, mut memory, watch, start, aheads } = begun;
     let description = &job.planned.description;
     let clients = take_clients(&mut mesh, job.planned.computing);
     let mut streams = metered(mesh, job.party, &aheads).into_iter();
     let mut online = streams.next().expect("shares have two streams");
     let background = streams.next().expect("shares have two streams");
-    let mut beside = Beside::Idle(streams.next());
+    let mut beside = GarblingHandle::Idle(streams.next());
     // What is stored is used only when the file that has its key is used up.
     let mut tables = match &mut job.source {
         Source::Stored(_, tables) => tables.take().map(|tables| *tables),
         Source::Interleaved | Source::Sequential | Source::Fake => None,
     };
-    if let (None, true, Beside::Idle(stream)) = (&tables, job.planned.is_garbled(), &mut beside) {
+    if let (None, true, GarblingHandle::Idle(stream)) =
+        (&tables, job.planned.is_garbled(), &mut beside)
+    {
         let stream = stream.take().expect("protocols that garble have three streams");
         let seed = Prg::from_seed(prg.next_block());
         let session = (session, matches!(job.source, Source::Fake));
@@ -238,7 +242,7 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
         let started = job.planned.start_garbling(stream, seed, session, place, job.turns_max);
         let (made, thread) =
             started.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
-        (tables, beside) = (Some(made), Beside::Garbling(thread));
+        (tables, beside) = (Some(made), GarblingHandle::Garbling(thread));
     }
     let seed = Prg::from_seed(prg.next_block());
     let source = std::mem::replace(&mut job.source, Source::Interleaved);
@@ -246,7 +250,7 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
     let made = SharedRandomness::make(source, planned, swap_dir, background, seed, session);
     let (correlated, entered) =
         made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
-    let (made, before) = (Instant::now(), Reading::of_parties(&mut online));
+    let (made, before) = (Instant::now(), CounterSnapshot::of_parties(&mut online));
     let driver = MixedDriver::new(online, correlated, &mut prg, description, inputs);
     let broadcast = MixedSettings::stated(planned.plan()).broadcast;
     let driver = driver.and_then(|driver| driver.with_broadcast(broadcast).with_clients(clients));
@@ -255,27 +259,27 @@ fn run_shared(mut job: Job<'_>, start: Start<'_>) -> Result<Executed, Failure> {
         Some(tables) => driver.with_tables(tables),
         None => driver,
     };
-    let mut recorded = Recorded::new(driver, description, job.progress.cancel());
+    let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
     job.drive(&mut recorded, &mut memory, &watch, entered)?;
     let rounds = recorded.driver.rounds();
     let garbled_gates = recorded.driver.garbled_gates();
     let clients = recorded.driver.take_clients();
     let (mut online, outputs, correlated) = recorded.driver.into_parts();
-    let phase = Reading::of_parties(&mut online).and(Reading::of(clients.iter()));
+    let phase = CounterSnapshot::of_parties(&mut online).and(CounterSnapshot::of(clients.iter()));
     let phase = phase.since(&before, made.elapsed());
     let (background, mut correlated) = correlated.finish().map_err(Failure::from)?;
     let running = start.elapsed();
     let (mut garbled, garbling_ots) = beside.finish().map_err(Failure::from)?;
     // A stream that nothing was garbled over has carried nothing.
     if let Some(stream) = &mut garbled {
-        let reading = Reading::of_parties(stream);
+        let reading = CounterSnapshot::of_parties(stream);
         let last = reading.last_received().map(|last| last.saturating_duration_since(start));
-        let garbling = reading.since(&Reading::default(), last.unwrap_or_default());
+        let garbling = reading.since(&CounterSnapshot::default(), last.unwrap_or_default());
         correlated.making = correlated.making.beside(garbling);
     }
     let streams = [Some(online), Some(background), garbled].into_iter().flatten();
     let clients = clients.into_iter().map(Metered::into_inner);
-    let ran = Ran {
+    let ran = DriverResult {
         outputs,
         rounds,
         online: phase,

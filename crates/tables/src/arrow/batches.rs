@@ -7,10 +7,10 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::cells;
-use crate::cell::Cell;
+use crate::cell::TableCell;
 use crate::content::{Content, ContentHash};
-use crate::error::{Error, Faults, Place};
-use crate::source::{Header, ReadFault, RowReader};
+use crate::error::{Error, RowLocation, TableFaults};
+use crate::source::{ReadFault, RowReader, TableHeader};
 
 /// Record batches, one after the other.
 pub(crate) type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + 'a>;
@@ -19,12 +19,12 @@ pub(crate) type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, ArrowE
 type Open<'a> = Box<dyn Fn(&[usize]) -> Result<Batches<'a>, String> + 'a>;
 
 /// A table of record batches.
-pub(crate) struct BatchSource<'a> {
+pub(crate) struct RecordBatchTable<'a> {
     pub(crate) schema: SchemaRef,
     pub(crate) open: Open<'a>,
 }
 
-impl BatchSource<'_> {
+impl RecordBatchTable<'_> {
     /// The names of the columns.
     pub(crate) fn names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().trim().to_owned()).collect()
@@ -33,7 +33,7 @@ impl BatchSource<'_> {
 
 /// Refuses a table two of whose columns have the same name.
 pub(crate) fn check_names(table: &str, names: &[String]) -> Result<(), Error> {
-    let mut faults = Faults::new(table.to_owned());
+    let mut faults = TableFaults::new(table.to_owned());
     for (index, name) in names.iter().enumerate() {
         if names[..index].contains(name) {
             faults.add(None, format!("two columns are called '{name}'"));
@@ -61,7 +61,7 @@ pub(crate) fn guarded<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
 
 /// Reads the rows of record batches.
 pub(crate) struct BatchRows<'a> {
-    source: BatchSource<'a>,
+    source: RecordBatchTable<'a>,
     content: &'a Content,
     names: Vec<String>,
     batches: Option<Batches<'a>>,
@@ -74,7 +74,7 @@ pub(crate) struct BatchRows<'a> {
 }
 
 impl<'a> BatchRows<'a> {
-    pub(crate) fn new(source: BatchSource<'a>, content: &'a Content) -> BatchRows<'a> {
+    pub(crate) fn new(source: RecordBatchTable<'a>, content: &'a Content) -> BatchRows<'a> {
         let names = source.names();
         let positions = vec![None; names.len()];
         let (batches, batch) = (None, None);
@@ -83,8 +83,8 @@ impl<'a> BatchRows<'a> {
 }
 
 impl RowReader for BatchRows<'_> {
-    fn header(&self) -> Header<'_> {
-        Header::Named(&self.names, None)
+    fn header(&self) -> TableHeader<'_> {
+        TableHeader::Named(&self.names, None)
     }
 
     fn select(&mut self, columns: &[usize]) -> Result<(), String> {
@@ -120,11 +120,11 @@ impl RowReader for BatchRows<'_> {
         Ok(true)
     }
 
-    fn place(&self) -> Place {
-        Place::Row(self.row)
+    fn place(&self) -> RowLocation {
+        RowLocation::Row(self.row)
     }
 
-    fn cell(&self, column: usize) -> Cell<'_> {
+    fn cell(&self, column: usize) -> TableCell<'_> {
         let batch = self.batch.as_ref().expect("it went to a row");
         let position = self.positions[column].expect("the column is selected");
         cells::cell(&**batch.column(position), self.row_in_batch)

@@ -1,4 +1,4 @@
-//! Values of Arrow arrays as [`Cell`]s.
+//! Values of Arrow arrays as [`TableCell`]s.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -10,7 +10,7 @@ use arrow_array::types::{
 use arrow_schema::DataType;
 use phineus_bytecode::Lane;
 
-use crate::cell::{Cell, Integer};
+use crate::cell::{TableCell, WholeNumber};
 
 /// Description of the values of a column of this type, if programs cannot compute on them.
 pub(super) fn unsupported(data_type: &DataType) -> Option<String> {
@@ -64,23 +64,23 @@ pub(super) fn unsupported(data_type: &DataType) -> Option<String> {
 }
 
 /// The value in `row` of `array`, whose type is supported.
-pub(super) fn cell(array: &dyn Array, row: usize) -> Cell<'_> {
+pub(super) fn cell(array: &dyn Array, row: usize) -> TableCell<'_> {
     use DataType as T;
     if array.is_null(row) {
-        return Cell::Null;
+        return TableCell::Null;
     }
     macro_rules! value {
         ($kind:ty) => {
             array.as_primitive::<$kind>().value(row)
         };
     }
-    let integer = |value: i128| Cell::Integer(Integer::from(value));
-    let decimal = |value: i128, scale: i8| Cell::Decimal {
-        number: Integer::from(value),
+    let integer = |value: i128| TableCell::Integer(WholeNumber::from(value));
+    let decimal = |value: i128, scale: i8| TableCell::Decimal {
+        number: WholeNumber::from(value),
         scale: scale.into(),
     };
     match array.data_type() {
-        T::Boolean => Cell::Boolean(array.as_boolean().value(row)),
+        T::Boolean => TableCell::Boolean(array.as_boolean().value(row)),
         T::Int8 => integer(value!(Int8Type).into()),
         T::Int16 => integer(value!(Int16Type).into()),
         T::Int32 => integer(value!(Int32Type).into()),
@@ -89,17 +89,17 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Cell<'_> {
         T::UInt16 => integer(value!(UInt16Type).into()),
         T::UInt32 => integer(value!(UInt32Type).into()),
         T::UInt64 => integer(value!(UInt64Type).into()),
-        T::Float16 => Cell::Single(value!(Float16Type).to_f32()),
-        T::Float32 => Cell::Single(value!(Float32Type)),
-        T::Float64 => Cell::Double(value!(Float64Type)),
-        T::Utf8 => Cell::Text(array.as_string::<i32>().value(row).into()),
-        T::LargeUtf8 => Cell::Text(array.as_string::<i64>().value(row).into()),
-        T::Utf8View => Cell::Text(array.as_string_view().value(row).into()),
-        T::Binary => Cell::Bytes(array.as_binary::<i32>().value(row)),
-        T::LargeBinary => Cell::Bytes(array.as_binary::<i64>().value(row)),
-        T::BinaryView => Cell::Bytes(array.as_binary_view().value(row)),
-        T::FixedSizeBinary(_) => Cell::Bytes(array.as_fixed_size_binary().value(row)),
-        T::Date32 => Cell::Date(date(value!(Date32Type).into())),
+        T::Float16 => TableCell::Single(value!(Float16Type).to_f32()),
+        T::Float32 => TableCell::Single(value!(Float32Type)),
+        T::Float64 => TableCell::Double(value!(Float64Type)),
+        T::Utf8 => TableCell::Text(array.as_string::<i32>().value(row).into()),
+        T::LargeUtf8 => TableCell::Text(array.as_string::<i64>().value(row).into()),
+        T::Utf8View => TableCell::Text(array.as_string_view().value(row).into()),
+        T::Binary => TableCell::Bytes(array.as_binary::<i32>().value(row)),
+        T::LargeBinary => TableCell::Bytes(array.as_binary::<i64>().value(row)),
+        T::BinaryView => TableCell::Bytes(array.as_binary_view().value(row)),
+        T::FixedSizeBinary(_) => TableCell::Bytes(array.as_fixed_size_binary().value(row)),
+        T::Date32 => TableCell::Date(date(value!(Date32Type).into())),
         T::Decimal32(_, scale) => decimal(value!(Decimal32Type).into(), *scale),
         T::Decimal64(_, scale) => decimal(value!(Decimal64Type).into(), *scale),
         T::Decimal128(_, scale) => decimal(value!(Decimal128Type), *scale),
@@ -107,16 +107,16 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Cell<'_> {
             let bits = Lane::from_le_bytes(value!(Decimal256Type).to_le_bytes());
             let is_negative = bits.bit(255);
             let magnitude = if is_negative { bits.wrapping_neg() } else { bits };
-            let number = Integer { is_negative, magnitude };
-            Cell::Decimal { number, scale: i32::from(*scale) }
+            let number = WholeNumber { is_negative, magnitude };
+            TableCell::Decimal { number, scale: i32::from(*scale) }
         }
         T::Dictionary(..) => {
             let dictionary = array.as_any_dictionary();
             match cell(dictionary.keys(), row) {
-                Cell::Integer(key) => {
+                TableCell::Integer(key) => {
                     cell(dictionary.values(), key.magnitude.as_limbs()[0] as usize)
                 }
-                _ => Cell::Null,
+                _ => TableCell::Null,
             }
         }
         // A column of nulls, or one that is refused before it is read.
@@ -135,7 +135,7 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> Cell<'_> {
         | T::Struct(_)
         | T::Map(..)
         | T::Union(..)
-        | T::RunEndEncoded(..) => Cell::Null,
+        | T::RunEndEncoded(..) => TableCell::Null,
     }
 }
 

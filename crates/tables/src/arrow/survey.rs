@@ -12,7 +12,7 @@ use super::{BATCH_BYTES_MAX, CONTINUATION};
 const HEADER_BYTES_MAX: usize = 64 << 20;
 
 /// Findings in the headers of the messages.
-pub(super) struct Found {
+pub(super) struct HeaderSummary {
     pub(super) rows: u64,
     /// Bytes of the dictionaries, with what they decompress to: they stay in memory.
     dictionary_bytes: u64,
@@ -20,8 +20,8 @@ pub(super) struct Found {
     batch_bytes: u64,
 }
 
-impl Found {
-    const NOTHING: Found = Found { rows: 0, dictionary_bytes: 0, batch_bytes: 0 };
+impl HeaderSummary {
+    const NOTHING: HeaderSummary = HeaderSummary { rows: 0, dictionary_bytes: 0, batch_bytes: 0 };
 
     /// Bytes that are in memory at once.
     pub(super) fn buffer_bytes(&self) -> u64 {
@@ -71,8 +71,8 @@ impl Found {
 }
 
 /// Reads the headers of a stream.
-pub(super) fn stream(input: &mut impl Read) -> Result<Found, String> {
-    let mut found = Found::NOTHING;
+pub(super) fn stream(input: &mut impl Read) -> Result<HeaderSummary, String> {
+    let mut found = HeaderSummary::NOTHING;
     let mut has_schema = false;
     while let Some(header) = next_header(input)? {
         has_schema |= found.add(&header, input)? == MessageHeader::Schema;
@@ -84,7 +84,7 @@ pub(super) fn stream(input: &mut impl Read) -> Result<Found, String> {
 }
 
 /// Reads the headers of a file, which its footer names.
-pub(super) fn file(input: &mut (impl Read + Seek)) -> Result<Found, String> {
+pub(super) fn file(input: &mut (impl Read + Seek)) -> Result<HeaderSummary, String> {
     let early = |_| "it ends too early".to_owned();
     let length_bytes = input.seek(SeekFrom::End(0)).map_err(early)?;
     input.seek(SeekFrom::End(-10)).map_err(early)?;
@@ -98,7 +98,7 @@ pub(super) fn file(input: &mut (impl Read + Seek)) -> Result<Found, String> {
     let mut footer = vec![0; length];
     input.read_exact(&mut footer).map_err(early)?;
     let footer = root_as_footer(&footer).map_err(|error| error.to_string())?;
-    let mut found = Found::NOTHING;
+    let mut found = HeaderSummary::NOTHING;
     let blocks = [footer.dictionaries(), footer.recordBatches()];
     for block in blocks.into_iter().flatten().flatten() {
         let number = |number: i64| u64::try_from(number).map_err(|_| "a negative length");

@@ -19,8 +19,8 @@ use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
 use crate::cell::format_value;
-use crate::error::{Error, Kind};
-use crate::sink::{Head, TableSink};
+use crate::error::{Error, RefusalKind};
+use crate::sink::{ResultHeader, TableSink};
 
 /// Rows of a record batch.
 const BATCH_ROWS: usize = 4096;
@@ -97,7 +97,7 @@ pub(crate) fn longest_bytes(columns: &[Column], rows: u64) -> u64 {
 }
 
 /// The columns of a result: the owner's as text, then those of the result, which may have no value.
-pub(crate) fn schema_of(head: &Head<'_>) -> Result<SchemaRef, String> {
+pub(crate) fn schema_of(head: &ResultHeader<'_>) -> Result<SchemaRef, String> {
     let own = head.own.iter().map(|_| Ok(DataType::Utf8));
     let types = own.chain(head.columns.iter().map(type_of));
     let fields = head.names().into_iter().zip(types);
@@ -107,11 +107,11 @@ pub(crate) fn schema_of(head: &Head<'_>) -> Result<SchemaRef, String> {
 
 /// The refusal of columns that the format cannot hold.
 pub(crate) fn refused(what: String) -> Error {
-    Error::refused(Kind::NotWritable, "the result", what).remedy("write it as .csv")
+    Error::refused(RefusalKind::NotWritable, "the result", what).remedy("write it as .csv")
 }
 
 /// Values of a column on their way into an array.
-enum Builder {
+enum ColumnBuilder {
     Boolean(BooleanBuilder),
     Int8(PrimitiveBuilder<Int8Type>),
     Int16(PrimitiveBuilder<Int16Type>),
@@ -127,28 +127,28 @@ enum Builder {
     Text(StringBuilder),
 }
 
-impl Builder {
-    fn new(column: &Column, data_type: &DataType) -> Builder {
+impl ColumnBuilder {
+    fn new(column: &Column, data_type: &DataType) -> ColumnBuilder {
         match (data_type, column.encoding) {
-            (DataType::Boolean, _) => Builder::Boolean(BooleanBuilder::new()),
-            (DataType::Int8, _) => Builder::Int8(PrimitiveBuilder::new()),
-            (DataType::Int16, _) => Builder::Int16(PrimitiveBuilder::new()),
-            (DataType::Int32, _) => Builder::Int32(PrimitiveBuilder::new()),
-            (DataType::Int64, _) => Builder::Int64(PrimitiveBuilder::new()),
-            (DataType::UInt8, _) => Builder::UInt8(PrimitiveBuilder::new()),
-            (DataType::UInt16, _) => Builder::UInt16(PrimitiveBuilder::new()),
-            (DataType::UInt32, _) => Builder::UInt32(PrimitiveBuilder::new()),
-            (DataType::UInt64, _) => Builder::UInt64(PrimitiveBuilder::new()),
-            (DataType::Decimal128(..), _) => Builder::Decimal128(
+            (DataType::Boolean, _) => ColumnBuilder::Boolean(BooleanBuilder::new()),
+            (DataType::Int8, _) => ColumnBuilder::Int8(PrimitiveBuilder::new()),
+            (DataType::Int16, _) => ColumnBuilder::Int16(PrimitiveBuilder::new()),
+            (DataType::Int32, _) => ColumnBuilder::Int32(PrimitiveBuilder::new()),
+            (DataType::Int64, _) => ColumnBuilder::Int64(PrimitiveBuilder::new()),
+            (DataType::UInt8, _) => ColumnBuilder::UInt8(PrimitiveBuilder::new()),
+            (DataType::UInt16, _) => ColumnBuilder::UInt16(PrimitiveBuilder::new()),
+            (DataType::UInt32, _) => ColumnBuilder::UInt32(PrimitiveBuilder::new()),
+            (DataType::UInt64, _) => ColumnBuilder::UInt64(PrimitiveBuilder::new()),
+            (DataType::Decimal128(..), _) => ColumnBuilder::Decimal128(
                 Decimal128Builder::new().with_data_type(DataType::Decimal128(DIGITS_128, 0)),
             ),
-            (DataType::Decimal256(..), _) => Builder::Decimal256(
+            (DataType::Decimal256(..), _) => ColumnBuilder::Decimal256(
                 Decimal256Builder::new().with_data_type(DataType::Decimal256(DIGITS_256, 0)),
             ),
             (DataType::Float64, Encoding::Fixed(fraction)) => {
-                Builder::Double(Float64Builder::new(), 2f64.powi(-i32::from(fraction)))
+                ColumnBuilder::Double(Float64Builder::new(), 2f64.powi(-i32::from(fraction)))
             }
-            _ => Builder::Text(StringBuilder::new()),
+            _ => ColumnBuilder::Text(StringBuilder::new()),
         }
     }
 
@@ -161,30 +161,30 @@ impl Builder {
         });
         let low = extended.map(|value| value.as_limbs()[0]);
         match self {
-            Builder::Boolean(builder) => builder.append_option(low.map(|bits| bits == 1)),
-            Builder::Int8(builder) => builder.append_option(low.map(|bits| bits as i8)),
-            Builder::Int16(builder) => builder.append_option(low.map(|bits| bits as i16)),
-            Builder::Int32(builder) => builder.append_option(low.map(|bits| bits as i32)),
-            Builder::Int64(builder) => builder.append_option(low.map(|bits| bits as i64)),
-            Builder::UInt8(builder) => builder.append_option(low.map(|bits| bits as u8)),
-            Builder::UInt16(builder) => builder.append_option(low.map(|bits| bits as u16)),
-            Builder::UInt32(builder) => builder.append_option(low.map(|bits| bits as u32)),
-            Builder::UInt64(builder) => builder.append_option(low),
-            Builder::Decimal128(builder) => builder.append_option(extended.map(|value| {
+            ColumnBuilder::Boolean(builder) => builder.append_option(low.map(|bits| bits == 1)),
+            ColumnBuilder::Int8(builder) => builder.append_option(low.map(|bits| bits as i8)),
+            ColumnBuilder::Int16(builder) => builder.append_option(low.map(|bits| bits as i16)),
+            ColumnBuilder::Int32(builder) => builder.append_option(low.map(|bits| bits as i32)),
+            ColumnBuilder::Int64(builder) => builder.append_option(low.map(|bits| bits as i64)),
+            ColumnBuilder::UInt8(builder) => builder.append_option(low.map(|bits| bits as u8)),
+            ColumnBuilder::UInt16(builder) => builder.append_option(low.map(|bits| bits as u16)),
+            ColumnBuilder::UInt32(builder) => builder.append_option(low.map(|bits| bits as u32)),
+            ColumnBuilder::UInt64(builder) => builder.append_option(low),
+            ColumnBuilder::Decimal128(builder) => builder.append_option(extended.map(|value| {
                 let limbs = value.as_limbs();
                 (u128::from(limbs[0]) | u128::from(limbs[1]) << 64) as i128
             })),
-            Builder::Decimal256(builder) => {
+            ColumnBuilder::Decimal256(builder) => {
                 let bytes = |value: Lane| i256::from_le_bytes(value.to_le_bytes());
                 builder.append_option(extended.map(bytes));
             }
-            Builder::Double(builder, unit) => {
+            ColumnBuilder::Double(builder, unit) => {
                 builder.append_option(low.map(|bits| match column.element.is_signed() {
                     true => bits as i64 as f64 * *unit,
                     false => bits as f64 * *unit,
                 }));
             }
-            Builder::Text(builder) => {
+            ColumnBuilder::Text(builder) => {
                 builder.append_option(value.map(|value| format_value(value, column)));
             }
         }
@@ -192,19 +192,19 @@ impl Builder {
 
     fn finish(&mut self) -> ArrayRef {
         match self {
-            Builder::Boolean(builder) => Arc::new(builder.finish()),
-            Builder::Int8(builder) => Arc::new(builder.finish()),
-            Builder::Int16(builder) => Arc::new(builder.finish()),
-            Builder::Int32(builder) => Arc::new(builder.finish()),
-            Builder::Int64(builder) => Arc::new(builder.finish()),
-            Builder::UInt8(builder) => Arc::new(builder.finish()),
-            Builder::UInt16(builder) => Arc::new(builder.finish()),
-            Builder::UInt32(builder) => Arc::new(builder.finish()),
-            Builder::UInt64(builder) => Arc::new(builder.finish()),
-            Builder::Decimal128(builder) => Arc::new(builder.finish()),
-            Builder::Decimal256(builder) => Arc::new(builder.finish()),
-            Builder::Double(builder, _) => Arc::new(builder.finish()),
-            Builder::Text(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Boolean(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Int8(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Int16(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Int32(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Int64(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::UInt8(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::UInt16(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::UInt32(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::UInt64(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Decimal128(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Decimal256(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Double(builder, _) => Arc::new(builder.finish()),
+            ColumnBuilder::Text(builder) => Arc::new(builder.finish()),
         }
     }
 }
@@ -214,20 +214,22 @@ pub(crate) struct BatchBuilder {
     schema: SchemaRef,
     columns: Vec<Column>,
     own: Vec<StringBuilder>,
-    values: Vec<Builder>,
+    values: Vec<ColumnBuilder>,
     rows: usize,
 }
 
 impl BatchBuilder {
     /// # Errors
     /// Columns that no type of Arrow holds exactly.
-    pub(crate) fn new(head: &Head<'_>) -> Result<BatchBuilder, Error> {
+    pub(crate) fn new(head: &ResultHeader<'_>) -> Result<BatchBuilder, Error> {
         let schema = schema_of(head).map_err(refused)?;
         let types = schema.fields().iter().skip(head.own.len());
         let values = head.columns.iter().zip(types);
         Ok(BatchBuilder {
             own: head.own.iter().map(|_| StringBuilder::new()).collect(),
-            values: values.map(|(column, field)| Builder::new(column, field.data_type())).collect(),
+            values: values
+                .map(|(column, field)| ColumnBuilder::new(column, field.data_type()))
+                .collect(),
             columns: head.columns.to_vec(),
             rows: 0,
             schema,
@@ -259,7 +261,7 @@ impl BatchBuilder {
             return Ok(None);
         }
         let own = self.own.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef);
-        let arrays = own.chain(self.values.iter_mut().map(Builder::finish)).collect();
+        let arrays = own.chain(self.values.iter_mut().map(ColumnBuilder::finish)).collect();
         let batch = RecordBatch::try_new(self.schema(), arrays);
         Ok(Some(batch.expect("the arrays are those of the schema")))
     }
@@ -274,7 +276,7 @@ pub(crate) fn failed(error: ArrowError) -> Error {
 }
 
 /// The form of the messages.
-enum Messages<W: Write> {
+enum MessageFraming<W: Write> {
     File(FileWriter<W>),
     Stream(StreamWriter<W>),
 }
@@ -283,7 +285,7 @@ enum Messages<W: Write> {
 pub(crate) struct ArrowSink<W: Write> {
     output: Option<W>,
     is_stream: bool,
-    begun: Option<(BatchBuilder, Messages<W>)>,
+    begun: Option<(BatchBuilder, MessageFraming<W>)>,
 }
 
 impl<W: Write> ArrowSink<W> {
@@ -292,24 +294,24 @@ impl<W: Write> ArrowSink<W> {
     }
 }
 
-impl<W: Write> Messages<W> {
+impl<W: Write> MessageFraming<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), Error> {
         match self {
-            Messages::File(writer) => writer.write(batch),
-            Messages::Stream(writer) => writer.write(batch),
+            MessageFraming::File(writer) => writer.write(batch),
+            MessageFraming::Stream(writer) => writer.write(batch),
         }
         .map_err(failed)
     }
 }
 
 impl<W: Write> TableSink for ArrowSink<W> {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         let builder = BatchBuilder::new(head)?;
         let (schema, output) = (builder.schema(), self.output.take());
         let output = output.expect("a sink begins once");
         let messages = match self.is_stream {
-            true => StreamWriter::try_new(output, &schema).map(Messages::Stream),
-            false => FileWriter::try_new(output, &schema).map(Messages::File),
+            true => StreamWriter::try_new(output, &schema).map(MessageFraming::Stream),
+            false => FileWriter::try_new(output, &schema).map(MessageFraming::File),
         };
         self.begun = Some((builder, messages.map_err(failed)?));
         Ok(())
@@ -326,8 +328,8 @@ impl<W: Write> TableSink for ArrowSink<W> {
             messages.write(&batch)?;
         }
         match messages {
-            Messages::File(writer) => writer.finish(),
-            Messages::Stream(writer) => writer.finish(),
+            MessageFraming::File(writer) => writer.finish(),
+            MessageFraming::Stream(writer) => writer.finish(),
         }
         .map_err(failed)
     }

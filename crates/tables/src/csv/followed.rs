@@ -1,4 +1,4 @@
-//! [`Follower`]: finds properties of a CSV text that the library does not report.
+//! [`CsvScanner`]: finds properties of a CSV text that the library does not report.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ pub(crate) const ROW_BYTES_MAX: u64 = 2 << 20;
 
 /// Where in a field the reader is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FieldState {
     Start,
     Plain,
     Quoted,
@@ -23,9 +23,9 @@ enum Place {
 /// Outside quotes every end of a line is given on as `\n`, whatever it is in the file: the library ends
 /// a row at the `\r` of `\r\n` and counts lines by `\n`, so the line of the next row would be one too
 /// small.
-pub(crate) struct Follower<R> {
+pub(crate) struct CsvScanner<R> {
     input: R,
-    place: Place,
+    place: FieldState,
     line: u64,
     /// The byte before.
     last: u8,
@@ -36,11 +36,11 @@ pub(crate) struct Follower<R> {
     empty_line: Option<u64>,
 }
 
-impl<R: Read> Follower<R> {
-    pub(crate) fn reader(input: R) -> csv::Reader<Follower<R>> {
-        let follower = Follower {
+impl<R: Read> CsvScanner<R> {
+    pub(crate) fn reader(input: R) -> csv::Reader<CsvScanner<R>> {
+        let follower = CsvScanner {
             input,
-            place: Place::Start,
+            place: FieldState::Start,
             line: 1,
             last: 0,
             row_bytes: 0,
@@ -51,10 +51,10 @@ impl<R: Read> Follower<R> {
     }
 }
 
-impl<R> Follower<R> {
+impl<R> CsvScanner<R> {
     /// Whether a quote was opened last, and not closed.
     pub(crate) fn ends_in_quotes(&self) -> bool {
-        self.place == Place::Quoted
+        self.place == FieldState::Quoted
     }
 
     /// The first empty line that something follows.
@@ -67,20 +67,22 @@ impl<R> Follower<R> {
     }
 
     /// Where the reader is after `byte`, and the byte to give on, if any.
-    fn follow(&mut self, place: Place, byte: u8) -> (Place, Option<u8>) {
+    fn follow(&mut self, place: FieldState, byte: u8) -> (FieldState, Option<u8>) {
         let place = match (place, byte) {
-            (Place::Quoted, b'"') => Place::Quote,
-            (Place::Quoted, _) | (Place::Start | Place::Quote, b'"') => Place::Quoted,
-            (_, b',' | b'\r' | b'\n') => Place::Start,
-            _ => Place::Plain,
+            (FieldState::Quoted, b'"') => FieldState::Quote,
+            (FieldState::Quoted, _) | (FieldState::Start | FieldState::Quote, b'"') => {
+                FieldState::Quoted
+            }
+            (_, b',' | b'\r' | b'\n') => FieldState::Start,
+            _ => FieldState::Plain,
         };
         let is_second = (self.last, byte) == (b'\r', b'\n');
         self.last = byte;
         if is_second {
-            return (place, (place == Place::Quoted).then_some(byte));
+            return (place, (place == FieldState::Quoted).then_some(byte));
         }
         let ends_line = matches!(byte, b'\r' | b'\n');
-        let ends_row = ends_line && place == Place::Start;
+        let ends_row = ends_line && place == FieldState::Start;
         match (ends_row, self.row_bytes) {
             (true, 0) => self.last_empty_line = self.last_empty_line.or(Some(self.line)),
             (true, _) => self.row_bytes = 0,
@@ -96,7 +98,7 @@ impl<R> Follower<R> {
     }
 }
 
-impl<R: Read> Read for Follower<R> {
+impl<R: Read> Read for CsvScanner<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         loop {
             let count = self.input.read(buffer)?;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use csv::StringRecord;
 
-use crate::error::{Faults, Place};
+use crate::error::{RowLocation, TableFaults};
 
 /// Where the header stands.
-const LINE_1: Option<Place> = Some(Place::Line(1));
+const LINE_1: Option<RowLocation> = Some(RowLocation::Line(1));
 
 /// Remedy for fields that are not separated by commas.
 const COMMAS: &str = "save it with commas between the fields (and points in numbers), in Python: \
@@ -15,7 +15,7 @@ const COMMAS: &str = "save it with commas between the fields (and points in numb
 
 /// The names of the columns; none if the header is no header, which is reported. Columns without a
 /// name (an index, a comma at the end of each line) are no fault: nobody can ask for them.
-pub(super) fn check_header(header: &StringRecord, faults: &mut Faults) -> Vec<String> {
+pub(super) fn check_header(header: &StringRecord, faults: &mut TableFaults) -> Vec<String> {
     let names: Vec<String> = header.iter().map(clean).collect();
     if names.iter().all(String::is_empty) {
         faults.add(None, "is empty; the first line must name the columns");

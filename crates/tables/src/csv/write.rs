@@ -6,7 +6,7 @@ use phineus_bytecode::{Column, Encoding, Lane};
 
 use crate::cell::format_value;
 use crate::error::Error;
-use crate::sink::{Head, TableSink};
+use crate::sink::{ResultHeader, TableSink};
 
 /// Writes CSV with a header: numbers in decimal, text in hexadecimal.
 pub(crate) struct CsvSink<W: Write> {
@@ -29,7 +29,7 @@ fn failed(error: csv::Error) -> Error {
 }
 
 impl<W: Write> TableSink for CsvSink<W> {
-    fn begin(&mut self, head: &Head<'_>) -> Result<(), Error> {
+    fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
         self.columns = head.columns.to_vec();
         self.writer.write_record(head.names()).map_err(failed)
     }

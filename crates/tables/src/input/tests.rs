@@ -7,7 +7,7 @@ use super::*;
 use crate::cell::{hash_text, parse_text};
 use crate::content::Content;
 use crate::csv::ROW_BYTES_MAX;
-use crate::error::{FAULTS_MAX, Refusal};
+use crate::error::{FAULTS_MAX, TableRefusal};
 use crate::rows::OwnRows;
 
 fn key() -> TextKey {
@@ -31,7 +31,7 @@ fn read_from(input: &Input, columns: &[Column]) -> Result<Table, Error> {
     input.read(columns, &[], &key()).map(|read| read.table)
 }
 
-fn refusal(error: Error) -> Refusal {
+fn refusal(error: Error) -> TableRefusal {
     match error {
         Error::Refused(refusal) => refusal,
         Error::Io(error) => panic!("{error}"),
@@ -117,7 +117,7 @@ fn lines_are_counted_whatever_ends_them() {
     // Also where the two are read one by one, from a reader that gives a byte at a time.
     let text = b"age\r\n1\r\n\"\r\n2\"\r\n";
     let (mut given, mut one) = (Vec::new(), [0]);
-    let mut reader = crate::csv::followed::Follower::reader(&text[..]).into_inner();
+    let mut reader = crate::csv::followed::CsvScanner::reader(&text[..]).into_inner();
     while std::io::Read::read(&mut reader, &mut one).expect("it is in memory") == 1 {
         given.push(one[0]);
     }

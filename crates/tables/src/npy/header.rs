@@ -1,4 +1,4 @@
-//! [`Header`]: the first bytes of a `.npy` file, which are a Python dictionary.
+//! [`NpyHeader`]: the first bytes of a `.npy` file, which are a Python dictionary.
 
 use std::io::Read;
 
@@ -21,15 +21,15 @@ pub(crate) struct Numbers {
 
 /// A table of integers, row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct NpyHeader {
     pub(crate) numbers: Numbers,
     pub(crate) rows: u64,
     pub(crate) columns: u64,
 }
 
-impl Header {
+impl NpyHeader {
     /// Reads what follows [`MAGIC`]; or what is wrong with it.
-    pub(super) fn read(input: &mut impl Read) -> Result<Header, String> {
+    pub(super) fn read(input: &mut impl Read) -> Result<NpyHeader, String> {
         let mut take = |bytes: &mut [u8]| {
             input.read_exact(bytes).map_err(|_| "ends within its header".to_owned())
         };
@@ -55,7 +55,7 @@ impl Header {
 
     /// All of it, from [`MAGIC`] on, in version 1.0.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let Header { numbers: Numbers { bytes, signed }, rows, columns } = self;
+        let NpyHeader { numbers: Numbers { bytes, signed }, rows, columns } = self;
         let order = if *bytes == 1 { '|' } else { '<' };
         let kind = if *signed { 'i' } else { 'u' };
         let shape = match columns {
@@ -77,25 +77,27 @@ impl Header {
 }
 
 /// A value of the dictionary.
-enum Value<'a> {
+enum PythonLiteral<'a> {
     Text(&'a str),
     Truth(bool),
     Sizes(Vec<u64>),
 }
 
 /// Understands `{'descr': '<i4', 'fortran_order': False, 'shape': (3, 4), }`.
-fn parse(text: &str) -> Result<Header, String> {
+fn parse(text: &str) -> Result<NpyHeader, String> {
     let mut rest = text.trim();
     let (mut numbers, mut order, mut sizes) = (None, None, None);
     skip(&mut rest, '{')?;
     while !rest.starts_with('}') {
-        let Value::Text(key) = next_value(&mut rest)? else { return Err(unclear(rest)) };
+        let PythonLiteral::Text(key) = next_value(&mut rest)? else { return Err(unclear(rest)) };
         skip(&mut rest, ':')?;
         let value = next_value(&mut rest)?;
         match (key, value) {
-            ("descr", Value::Text(name)) if numbers.is_none() => numbers = Some(name),
-            ("fortran_order", Value::Truth(is_set)) if order.is_none() => order = Some(is_set),
-            ("shape", Value::Sizes(found)) if sizes.is_none() => sizes = Some(found),
+            ("descr", PythonLiteral::Text(name)) if numbers.is_none() => numbers = Some(name),
+            ("fortran_order", PythonLiteral::Truth(is_set)) if order.is_none() => {
+                order = Some(is_set)
+            }
+            ("shape", PythonLiteral::Sizes(found)) if sizes.is_none() => sizes = Some(found),
             _ => return Err(format!("has a header with '{}'", shown(key))),
         }
         if !rest.starts_with('}') {
@@ -124,7 +126,7 @@ fn parse(text: &str) -> Result<Header, String> {
     if bytes.is_none_or(|bytes| bytes > 1 << 62) {
         return Err(format!("has {rows} rows of {columns} columns"));
     }
-    Ok(Header { numbers, rows, columns })
+    Ok(NpyHeader { numbers, rows, columns })
 }
 
 /// The type that NumPy calls `name`.
@@ -145,18 +147,18 @@ fn numbers_named(name: &str) -> Result<Numbers, String> {
 }
 
 /// Takes the next text, truth value or tuple.
-fn next_value<'a>(rest: &mut &'a str) -> Result<Value<'a>, String> {
+fn next_value<'a>(rest: &mut &'a str) -> Result<PythonLiteral<'a>, String> {
     *rest = rest.trim_start();
     for (word, truth) in [("True", true), ("False", false)] {
         if let Some(after) = rest.strip_prefix(word) {
             *rest = after.trim_start();
-            return Ok(Value::Truth(truth));
+            return Ok(PythonLiteral::Truth(truth));
         }
     }
     if let Some(quote @ ('\'' | '"')) = rest.chars().next() {
         let (text, after) = rest[1..].split_once(quote).ok_or_else(|| unclear(rest))?;
         *rest = after.trim_start();
-        return Ok(Value::Text(text));
+        return Ok(PythonLiteral::Text(text));
     }
     if rest.starts_with('[') {
         return Err("has rows of several types (a structured array)".to_owned());
@@ -168,10 +170,10 @@ fn next_value<'a>(rest: &mut &'a str) -> Result<Value<'a>, String> {
     let inside = inside.trim();
     let inside = inside.strip_suffix(',').unwrap_or(inside);
     if inside.is_empty() {
-        return Ok(Value::Sizes(Vec::new()));
+        return Ok(PythonLiteral::Sizes(Vec::new()));
     }
     let sizes = inside.split(',').map(|size| size.trim().trim_end_matches('L').parse());
-    sizes.collect::<Result<_, _>>().map(Value::Sizes).map_err(|_| unclear(whole))
+    sizes.collect::<Result<_, _>>().map(PythonLiteral::Sizes).map_err(|_| unclear(whole))
 }
 
 /// Takes `mark` and the spaces around it.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use phineus_channels::{MemoryChannel, Parties, memory_pair};
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::mascot::costs::{Pair, demand_costs};
+use phineus_correlated::mascot::costs::{PartyPair, demand_costs};
 use phineus_correlated::mascot::{Batch, Demand, Generator, Kind};
 use phineus_crypto::Prg;
 use phineus_crypto::field::FieldName;
@@ -172,7 +172,7 @@ fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Resul
     }
     let mut demand = Demand::default();
     demand.add(Kind::Triple, count);
-    let bytes = demand_costs::<F>(&demand, FieldBits::DEFAULT, Pair::OF_TWO).from_lower_bytes;
+    let bytes = demand_costs::<F>(&demand, FieldBits::DEFAULT, PartyPair::OF_TWO).from_lower_bytes;
     let each = bytes / count as u64;
     let beside = format!("{each} bytes in each direction; {beside}");
     table.add(&format!("MASCOT triples, {}", F::NAME), &mut rates, "k/s", &beside).map(drop)

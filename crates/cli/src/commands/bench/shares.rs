@@ -5,8 +5,8 @@ use phineus_session::failure::{Exit, Failure};
 use phineus_session::registry::Registry;
 use phineus_session::resolve::{arguments_of, trace};
 use phineus_session::scratch::scratch_within;
-use phineus_session::settings::{Choice, Protocol, Variant, protocols};
-use phineus_session::sizing::{self, Terms};
+use phineus_session::settings::{Choice, Protocol, ProtocolVariant, protocols};
+use phineus_session::sizing::{self, PlanParameters};
 use phineus_tables::quantity;
 
 use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
@@ -218,9 +218,10 @@ fn memory_of(
         Memory::Quarter => {
             let scratch = scratch_within(UNBOUNDED_BYTES);
             let traced = trace(program, &arguments_of(program, parameters)?, &scratch)?;
-            let choice = (line.protocol, Variant::default());
+            let choice = (line.protocol, ProtocolVariant::default());
             let limit_bytes = UNBOUNDED_BYTES;
-            let terms = Terms { limit_bytes, net: None, is_dealt: false, is_compared: true };
+            let terms =
+                PlanParameters { limit_bytes, net: None, is_dealt: false, is_compared: true };
             let planned = sizing::planned(&traced, choice, terms, &scratch)?;
             let (whole, frames) = (planned.budget.total(), planned.budget.frames);
             // Half a MiB more, as for the notes that storage keeps.

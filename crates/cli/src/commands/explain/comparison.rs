@@ -13,8 +13,8 @@ use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
     Prediction, correlated, is_shared, link_bytes, link_bytes_before, rounds_before, sent_bytes,
 };
-use phineus_session::settings::{Choice, Protocol, Variant};
-use phineus_session::sizing::Terms;
+use phineus_session::settings::{Choice, Protocol, ProtocolVariant};
+use phineus_session::sizing::PlanParameters;
 use phineus_session::traced::TracedFile;
 use phineus_tables::quantity;
 use serde_json::json;
@@ -30,7 +30,7 @@ const FIGURE_WIDTH: usize = 14;
 pub(super) fn run(
     traced: &TracedFile,
     explain: &Explain,
-    terms: Terms,
+    terms: PlanParameters,
     scratch: &Scratch,
     console: &Console,
 ) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ struct Column {
 
 fn column(
     protocol: Protocol,
-    variant: Variant,
+    variant: ProtocolVariant,
     planned: &PlannedFile,
     time: &Prediction,
 ) -> Column {

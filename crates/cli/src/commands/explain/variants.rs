@@ -6,15 +6,18 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed::{self, Broadcast, YaoToArithmetic};
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{is_shared, link_bytes, link_bytes_before, predict};
-use phineus_session::protocol::Setting;
-use phineus_session::settings::{Protocol, Variant};
+use phineus_session::protocol::ProtocolOption;
+use phineus_session::settings::{Protocol, ProtocolVariant};
 use phineus_tables::quantity;
 use serde_json::json;
 
 use crate::arguments::Explain;
 
 /// The other variants with which the same protocol could run a program.
-pub(super) fn alternatives(variant: Variant, planned: &PlannedFile) -> Vec<Variant> {
+pub(super) fn alternatives(
+    variant: ProtocolVariant,
+    planned: &PlannedFile,
+) -> Vec<ProtocolVariant> {
     let total = |name: &str| planned.plan().costs.get(name).copied().unwrap_or(0);
     let mut others = Vec::new();
     if total(mixed::totals::GARBLED_TO_ARITHMETIC) > 0 {
@@ -22,14 +25,14 @@ pub(super) fn alternatives(variant: Variant, planned: &PlannedFile) -> Vec<Varia
             YaoToArithmetic::SharedBits => YaoToArithmetic::Masks,
             YaoToArithmetic::Masks => YaoToArithmetic::SharedBits,
         };
-        others.push(Variant { y2a, ..variant });
+        others.push(ProtocolVariant { y2a, ..variant });
     }
     if is_shared(planned.plan()) && variants_matter(planned) && planned.computing > 2 {
         let broadcast = match variant.broadcast {
             Broadcast::Direct => Broadcast::Star,
             Broadcast::Star => Broadcast::Direct,
         };
-        others.push(Variant { broadcast, ..variant });
+        others.push(ProtocolVariant { broadcast, ..variant });
     }
     others
 }
@@ -37,11 +40,11 @@ pub(super) fn alternatives(variant: Variant, planned: &PlannedFile) -> Vec<Varia
 /// Whether the protocol of a plan can open values in more than one way.
 fn variants_matter(planned: &PlannedFile) -> bool {
     let protocol = Protocol::of_plan(planned.plan());
-    protocol.is_some_and(|protocol| protocol.settings().contains(&Setting::Broadcast))
+    protocol.is_some_and(|protocol| protocol.settings().contains(&ProtocolOption::Broadcast))
 }
 
 /// The names of the options that choose `variant`.
-fn options(variant: Variant) -> [(&'static str, &'static str); 2] {
+fn options(variant: ProtocolVariant) -> [(&'static str, &'static str); 2] {
     let y2a = match variant.y2a {
         YaoToArithmetic::SharedBits => "bits",
         YaoToArithmetic::Masks => "masks",
@@ -54,7 +57,11 @@ fn options(variant: Variant) -> [(&'static str, &'static str); 2] {
 }
 
 /// Rounds, bytes and time of one of several variants.
-pub(super) fn variant_line(variant: Variant, planned: &PlannedFile, explain: &Explain) -> String {
+pub(super) fn variant_line(
+    variant: ProtocolVariant,
+    planned: &PlannedFile,
+    explain: &Explain,
+) -> String {
     let options = options(variant).map(|(name, value)| format!("--{name} {value}")).join(" ");
     let rounds = planned.plan().costs.get(totals::ROUNDS).copied().unwrap_or(0);
     let time = predict(planned, explain.net).whole.total();
@@ -68,7 +75,7 @@ pub(super) fn variant_line(variant: Variant, planned: &PlannedFile, explain: &Ex
 }
 
 pub(super) fn variant_to_json(
-    variant: Variant,
+    variant: ProtocolVariant,
     planned: &PlannedFile,
     explain: &Explain,
 ) -> serde_json::Value {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use phineus_engine::StorageBackend;
 use phineus_session::failure::Failure;
-use phineus_session::settings::{Choice, MemoryLimit, Preprocessed, Run, network_text};
+use phineus_session::settings::{Choice, MemoryLimit, PreprocessingMode, Run, network_text};
 use phineus_tables::is_stdin;
 
 /// The report that a child leaves in its directory.
@@ -102,7 +102,7 @@ pub(super) fn preprocessing_options(command: &mut Command, run: &Run, name: &str
         return;
     }
     match &run.preprocessing {
-        Preprocessed::Stored(directory) => {
+        PreprocessingMode::Stored(directory) => {
             let file = stored_file(directory, name);
             command.arg("--preprocessing").arg(format!("stored={}", file.display()));
             command.arg("--stored-key").arg(key(directory));

@@ -12,7 +12,7 @@ use super::*;
 
 /// Deviation of the last party.
 #[derive(Clone, Copy, Default)]
-struct Cheat {
+struct DeviatingRun {
     flipped: Option<u64>,
     bit: u64,
     lie: Option<Lie>,
@@ -20,7 +20,7 @@ struct Cheat {
 
 /// Outcome at an honest party.
 #[derive(Debug, PartialEq, Eq)]
-enum Outcome {
+enum HonestOutcome {
     /// Nothing was wrong with what was made.
     Harmless,
     /// The shares fit no more, and their MACs say so as soon as they are opened.
@@ -36,9 +36,9 @@ fn session<F: Field>(
     parties: usize,
     kind: Kind,
     count: usize,
-    cheat: Cheat,
+    cheat: DeviatingRun,
     seed: u128,
-) -> (Outcome, [u64; 2]) {
+) -> (HonestOutcome, [u64; 2]) {
     let messages = Arc::new(AtomicU64::new(0));
     let handles: Vec<_> = memory_mesh(parties)
         .into_iter()
@@ -71,7 +71,7 @@ fn session<F: Field>(
                 let mut generator = generator.deviating(Liar(lie));
                 let mut batch = Batch::empty();
                 generator.make(kind, count, &mut batch)?;
-                Ok((Made { key: generator.delta(), batch }, in_setup))
+                Ok((PartyBatch { key: generator.delta(), batch }, in_setup))
             })
         })
         .collect();
@@ -96,34 +96,35 @@ fn session<F: Field>(
     if honest.iter().any(|result| result.is_err()) {
         assert!(results.iter().any(knows), "somebody says why");
         let by_all = honest.iter().all(|result| result.is_err());
-        return (Outcome::Caught { by_all }, [sent, 0]);
+        return (HonestOutcome::Caught { by_all }, [sent, 0]);
     }
     let (_, in_setup) = cheater.as_ref().expect("all others were content");
-    let made: Vec<&Made<F>> = results.iter().flatten().map(|(made, _)| made).collect();
+    let made: Vec<&PartyBatch<F>> = results.iter().flatten().map(|(made, _)| made).collect();
     let fit = (0..3).all(|column| try_opened(&made, column).is_some());
     if !fit {
-        return (Outcome::CaughtWhenOpened, [sent, *in_setup]);
+        return (HonestOutcome::CaughtWhenOpened, [sent, *in_setup]);
     }
     check(&made);
-    (Outcome::Harmless, [sent, *in_setup])
+    (HonestOutcome::Harmless, [sent, *in_setup])
 }
 
 fn flips<F: Field>(parties: usize, kind: Kind, count: usize, which: impl Fn(u64, u64) -> Vec<u64>) {
     let seed = 0xf11b;
-    let (outcome, [sent, in_setup]) = session::<F>(parties, kind, count, Cheat::default(), seed);
-    assert_eq!(outcome, Outcome::Harmless, "nobody cheats");
+    let (outcome, [sent, in_setup]) =
+        session::<F>(parties, kind, count, DeviatingRun::default(), seed);
+    assert_eq!(outcome, HonestOutcome::Harmless, "nobody cheats");
     let (mut caught, mut tried) = (0, 0);
     let mut random = prg(0, seed);
     for flipped in which(in_setup, sent) {
         let bit = random.next_block().to_bits() as u64;
-        let cheat = Cheat { flipped: Some(flipped), bit, ..Cheat::default() };
+        let cheat = DeviatingRun { flipped: Some(flipped), bit, ..DeviatingRun::default() };
         let (outcome, _) = session::<F>(parties, kind, count, cheat, seed);
         // The last messages are all looked at: coins, sums, and the checks.
         if flipped + 3 >= sent {
-            let caught = matches!(outcome, Outcome::Caught { .. });
+            let caught = matches!(outcome, HonestOutcome::Caught { .. });
             assert!(caught, "{kind:?}: message {flipped} of {sent}");
         }
-        caught += usize::from(outcome != Outcome::Harmless);
+        caught += usize::from(outcome != HonestOutcome::Harmless);
         tried += 1;
     }
     assert!(2 * caught >= tried, "{kind:?}: only {caught} of {tried} were caught");
@@ -164,12 +165,13 @@ fn different_words_to_different_parties_are_caught_or_harmless() {
 /// Runs in which the last party says the same wrong thing to all.
 fn said_to_all<F: Field>(parties: usize, kind: Kind, count: usize, lies: &[Lie]) {
     for &lie in lies {
-        let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
+        let cheat = DeviatingRun { lie: Some(lie), ..DeviatingRun::default() };
         let (outcome, _) = session::<F>(parties, kind, count, cheat, 0x11e);
         // The first element is a mask that nothing depends on.
         let is_mask =
             matches!(lie.about, DeviationPoint::Input | DeviationPoint::Mac) && lie.element == 0;
-        let expected = if is_mask { Outcome::Harmless } else { Outcome::Caught { by_all: true } };
+        let expected =
+            if is_mask { HonestOutcome::Harmless } else { HonestOutcome::Caught { by_all: true } };
         assert_eq!(outcome, expected, "{} {kind:?}, {parties} parties: {lie:?}", F::NAME);
     }
 }
@@ -230,21 +232,24 @@ fn who_lies_to_all_alike_is_caught_by_all() {
 fn who_lies_about_ranges_is_caught_by_all() {
     fn ranges<F: Field>(parties: usize) {
         let outcome = |kind: Kind, lie: Lie| {
-            let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
+            let cheat = DeviatingRun { lie: Some(lie), ..DeviatingRun::default() };
             session::<F>(parties, kind, 8, cheat, 0x120).0
         };
         let bits = Kind::BitMask { owner: parties as u16 - 1 };
         // One more is a bit where a zero was drawn.
         let lies = (1..=8).map(|k| outcome(bits, lie(DeviationPoint::Input, k)));
-        let lies: Vec<Outcome> = lies.collect();
-        assert!(lies.contains(&Outcome::Harmless), "a zero becomes a one: {lies:?}");
-        assert!(lies.contains(&Outcome::Caught { by_all: true }), "a one becomes a two: {lies:?}");
-        let wrong = |outcome: &Outcome| *outcome == Outcome::CaughtWhenOpened;
+        let lies: Vec<HonestOutcome> = lies.collect();
+        assert!(lies.contains(&HonestOutcome::Harmless), "a zero becomes a one: {lies:?}");
+        assert!(
+            lies.contains(&HonestOutcome::Caught { by_all: true }),
+            "a one becomes a two: {lies:?}"
+        );
+        let wrong = |outcome: &HonestOutcome| *outcome == HonestOutcome::CaughtWhenOpened;
         assert!(!lies.iter().any(wrong), "{lies:?}");
         for k in 0..2 {
             assert_eq!(
                 outcome(bits, lie(DeviationPoint::Proof, k)),
-                Outcome::Caught { by_all: true }
+                HonestOutcome::Caught { by_all: true }
             );
         }
         if F::BITS <= BOUNDED_BITS {
@@ -252,12 +257,12 @@ fn who_lies_about_ranges_is_caught_by_all() {
         }
         for k in 0..16 {
             let lie = lie(DeviationPoint::Proof, k);
-            assert_eq!(outcome(Kind::Bounded, lie), Outcome::Caught { by_all: true });
+            assert_eq!(outcome(Kind::Bounded, lie), HonestOutcome::Caught { by_all: true });
         }
         // Of the highest digits, which are bits, and so of some others.
-        let lies: Vec<Outcome> =
+        let lies: Vec<HonestOutcome> =
             (81..=88).map(|k| outcome(Kind::Bounded, lie(DeviationPoint::Input, k))).collect();
-        assert!(lies.contains(&Outcome::Caught { by_all: true }), "{lies:?}");
+        assert!(lies.contains(&HonestOutcome::Caught { by_all: true }), "{lies:?}");
         assert!(!lies.iter().any(wrong), "{lies:?}");
     }
     ranges::<F61>(2);
@@ -273,13 +278,19 @@ fn wrong_masks_are_caught_when_opened() {
     fn masks<F: Field>(parties: usize) {
         let owner = parties as u16 - 1;
         let outcome = |owner: u16, lie: Lie| {
-            let cheat = Cheat { lie: Some(lie), ..Cheat::default() };
+            let cheat = DeviatingRun { lie: Some(lie), ..DeviatingRun::default() };
             session::<F>(parties, Kind::Mask { owner }, 3, cheat, 0x11f).0
         };
-        assert_eq!(outcome(owner, lie(DeviationPoint::Input, 1)), Outcome::Harmless);
-        assert_eq!(outcome(owner, lie(DeviationPoint::Coin, 0)), Outcome::Caught { by_all: true });
+        assert_eq!(outcome(owner, lie(DeviationPoint::Input, 1)), HonestOutcome::Harmless);
+        assert_eq!(
+            outcome(owner, lie(DeviationPoint::Coin, 0)),
+            HonestOutcome::Caught { by_all: true }
+        );
         for owner in [0, owner] {
-            assert_eq!(outcome(owner, lie(DeviationPoint::Mac, 2)), Outcome::CaughtWhenOpened);
+            assert_eq!(
+                outcome(owner, lie(DeviationPoint::Mac, 2)),
+                HonestOutcome::CaughtWhenOpened
+            );
         }
     }
     masks::<F32>(2);

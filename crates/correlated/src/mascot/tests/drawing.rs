@@ -24,7 +24,7 @@ pub(super) const ORDER: [(Kind, usize); 13] = [
 pub(super) fn take_all<F: Field>(
     correlated: &mut impl AuthenticatedRandomness<F>,
     me: usize,
-) -> Vec<Made<F>> {
+) -> Vec<PartyBatch<F>> {
     let take = |&(kind, count): &(Kind, usize)| {
         let mut batch = Batch::empty();
         batch.reset(kind, count);
@@ -46,13 +46,13 @@ pub(super) fn take_all<F: Field>(
             Kind::Matrix(size) => correlated.matrix_triples(size, a, b, c),
         };
         taken.expect("all are honest");
-        Made { key: correlated.delta(), batch }
+        PartyBatch { key: correlated.delta(), batch }
     };
     ORDER.iter().map(take).collect()
 }
 
 fn all_parties<F: Field>(
-    take: impl Fn(Generator<F, phineus_channels::MemoryChannel>, usize) -> Vec<Made<F>>
+    take: impl Fn(Generator<F, phineus_channels::MemoryChannel>, usize) -> Vec<PartyBatch<F>>
     + Clone
     + Send
     + 'static,
@@ -64,7 +64,7 @@ fn all_parties<F: Field>(
             thread::spawn(move || take(generator(parties, 31).expect("all are honest"), me))
         })
         .collect();
-    let made: Vec<Vec<Made<F>>> =
+    let made: Vec<Vec<PartyBatch<F>>> =
         handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect();
     for i in 0..ORDER.len() {
         check(&made.iter().map(|made| &made[i]).collect::<Vec<_>>());
@@ -88,7 +88,7 @@ fn made_before_and_just_ahead() {
             costs::demand_costs::<F61>(
                 &demand,
                 FieldBits::DEFAULT,
-                costs::Pair { lower, higher, parties: 2 },
+                costs::PartyPair { lower, higher, parties: 2 },
             )
         });
         let made = take_all(&mut correlated, me);
@@ -118,7 +118,7 @@ fn made_on_demand() {
             })
         })
         .collect();
-    let made: Vec<Vec<Made<F32>>> =
+    let made: Vec<Vec<PartyBatch<F32>>> =
         handles.into_iter().map(|handle| handle.join().expect("no party panics")).collect();
     for i in 0..ORDER.len() {
         check(&made.iter().map(|made| &made[i]).collect::<Vec<_>>());

@@ -55,7 +55,7 @@ fn used_once<F: Field>(parties: usize, seed: u128) {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     let deltas = make_files::<F>(directory.path(), parties, seed);
     let path = directory.path().to_owned();
-    let made: Vec<Vec<Made<F>>> = everybody(parties, move |mut all| {
+    let made: Vec<Vec<PartyBatch<F>>> = everybody(parties, move |mut all| {
         let me = all.me();
         let file = open_with::<F>(&path, (me, parties), &binding()).expect("the file is good");
         let again = open_with::<F>(&path, (me, parties), &binding());
@@ -167,7 +167,7 @@ fn material_made_before_keeps_to_its_memory() {
     let directory = tempfile::tempdir().expect("there is a temporary directory");
     for memory_bytes in [1000, u64::MAX] {
         let path = directory.path().to_owned();
-        let made: Vec<Vec<Made<F61>>> = everybody(2, move |parties| {
+        let made: Vec<Vec<PartyBatch<F61>>> = everybody(2, move |parties| {
             let me = parties.me();
             let mut generator = generator::<F61, _>(parties, 0xa9).expect("all are honest");
             let (demand, order) = (Demand::of(ORDER), ORDER.into_iter().map(Ok));

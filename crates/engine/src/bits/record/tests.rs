@@ -1,6 +1,6 @@
 //! Templates of both families against the meanings in the op table.
 
-use phineus_bytecode::random::{Random, RandomOptions, Seeds, random_program};
+use phineus_bytecode::random::{RandomOptions, SeededRng, Seeds, random_program};
 use phineus_bytecode::{Instruction, Lanes, OPS, Op};
 
 use super::{Family, record, template_lanes};
@@ -27,7 +27,7 @@ fn templates_compute_what_the_table_says() {
                 ..RandomOptions::default()
             };
             let (program, _) = random_program(seed, &options);
-            let mut random = Random::new(seed);
+            let mut random = SeededRng::new(seed);
             for instruction in program.iter().filter(|i| i.op == info.op) {
                 for family in [Family::FewestAnds, Family::LeastDepth] {
                     check(instruction, family, &mut random, seed);
@@ -37,7 +37,7 @@ fn templates_compute_what_the_table_says() {
     }
 }
 
-fn check(instruction: &Instruction, family: Family, random: &mut Random, seed: u64) {
+fn check(instruction: &Instruction, family: Family, random: &mut SeededRng, seed: u64) {
     let info = instruction.op.info();
     let template = record(instruction, family);
     let is_flat = template_lanes(instruction) == 1;

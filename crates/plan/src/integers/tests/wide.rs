@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::io::Cursor;
 
-use phineus_bytecode::random::Random;
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{
-    Column, Description, ElementType, Encoding, InputPort, Instruction, Kind, Lane, Lanes, Op,
+    Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Lane, Lanes, Op,
     OutputPort, ProgramReader, ProgramWriter, Sharing, mask_of,
 };
 
@@ -227,7 +227,7 @@ impl ProductCase {
 
     /// Lowers and computes it on edges and random inputs, and compares; returns what it takes.
     fn check(&self, magnitude_bits: u32, prove_inputs: bool) -> ProductCounts {
-        let mut random = Random::new(u64::from(self.element.width()));
+        let mut random = SeededRng::new(u64::from(self.element.width()));
         let mask = mask_of(self.factor().width());
         let mut draw = |k: u32| match k {
             0 => mask,
@@ -287,7 +287,7 @@ impl ProductCase {
         magnitude_bits: u32,
         prove_inputs: bool,
     ) -> Vec<Instruction> {
-        let mut writer = ProgramWriter::new(Vec::new(), Kind::Program).expect("memory");
+        let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
         program.iter().for_each(|i| writer.push(i).expect("memory"));
         let bytes = writer.finish(&self.description()).expect("a valid description").0;
         let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");

@@ -83,7 +83,7 @@ fn logged_mesh(count: usize) -> (Vec<Parties<Logged>>, Vec<Arc<AtomicU64>>) {
 
 /// Runs `plans` over channels with logs; how many messages followed one another in the online
 /// phase.
-fn rounds_on_the_wire(plans: &Plans, count: usize, inputs: &[Table]) -> u64 {
+fn rounds_on_the_wire(plans: &TestPlans, count: usize, inputs: &[Table]) -> u64 {
     let description = read(&plans.program).description().clone();
     let (mesh, clocks) = logged_mesh(count);
     let mut streams: Vec<_> = memory_mesh(count).into_iter().map(Some).collect();
@@ -127,7 +127,7 @@ fn program(seed: u64, width_max: u16) -> (Vec<Instruction>, Description) {
     (source, description)
 }
 
-fn check_rounds(seed: u64, ways: Ways, pick: impl FnMut(&Instruction) -> Sharing) {
+fn check_rounds(seed: u64, ways: VariantChoice, pick: impl FnMut(&Instruction) -> Sharing) {
     let (source, description) = program(seed, 32);
     let inputs = random_inputs(seed, &description);
     let plans = planned(&write(&with_sharings(&source, pick), &description), 3, 64, ways);
@@ -140,22 +140,22 @@ fn check_rounds(seed: u64, ways: Ways, pick: impl FnMut(&Instruction) -> Sharing
 #[test]
 fn rounds_of_gmw_are_those_on_the_wire() {
     for seed in 0..4 {
-        check_rounds(7000 + seed, Ways::of(2 * seed), |_| Sharing::Boolean);
+        check_rounds(7000 + seed, VariantChoice::of(2 * seed), |_| Sharing::Boolean);
     }
 }
 
 #[test]
 fn rounds_of_bmr_are_those_on_the_wire() {
     for seed in 0..2 {
-        check_rounds(7100 + seed, Ways::of(2 * seed), |_| Sharing::Garbled);
+        check_rounds(7100 + seed, VariantChoice::of(2 * seed), |_| Sharing::Garbled);
     }
 }
 
 #[test]
 fn rounds_of_mixed_programs_are_those_on_the_wire() {
     for seed in 0..4 {
-        let mut random = Random::new(seed);
-        check_rounds(7200 + seed, Ways::of(seed), |instruction| match random.below(3) {
+        let mut random = SeededRng::new(seed);
+        check_rounds(7200 + seed, VariantChoice::of(seed), |instruction| match random.below(3) {
             0 if can_be_additive(instruction) => Sharing::Arithmetic,
             1 => Sharing::Garbled,
             _ => Sharing::Boolean,
@@ -210,7 +210,7 @@ fn masks_make_garbled_values_additive_without_a_message() {
     let inputs = random_inputs(4, &description);
     let program = write(&source, &description);
     let costs = |y2a: YaoToArithmetic| {
-        let plans = planned(&program, 3, 64, Ways { y2a, ..Ways::default() });
+        let plans = planned(&program, 3, 64, VariantChoice { y2a, ..VariantChoice::default() });
         let costs = read(&plans.program).description().plan.clone().expect("planned").costs;
         assert_eq!(rounds_on_the_wire(&plans, 3, &inputs), costs[totals::ROUNDS]);
         assert_eq!(costs[totals::GARBLED_TO_ARITHMETIC], 100);
@@ -236,7 +236,7 @@ fn masks_make_garbled_values_additive_without_a_message() {
     }
     let expected = expected(&program, &inputs);
     for y2a in [YaoToArithmetic::SharedBits, YaoToArithmetic::Masks] {
-        let plans = planned(&program, 3, 64, Ways { y2a, ..Ways::default() });
+        let plans = planned(&program, 3, 64, VariantChoice { y2a, ..VariantChoice::default() });
         run_all(&plans, 3, &inputs, &expected, |me| Dealer::insecure(Block::ZERO, me, 3));
     }
 }
@@ -244,7 +244,8 @@ fn masks_make_garbled_values_additive_without_a_message() {
 #[test]
 fn a_star_opens_in_fewer_bytes_and_twice_the_rounds() {
     let costs = |program: &[u8], broadcast: Broadcast| {
-        let plans = planned(program, 3, 64, Ways { broadcast, ..Ways::default() });
+        let plans =
+            planned(program, 3, 64, VariantChoice { broadcast, ..VariantChoice::default() });
         read(&plans.program).description().plan.clone().expect("planned").costs
     };
     let sum = |costs: &std::collections::BTreeMap<String, u64>| {

@@ -6,7 +6,7 @@
 use phineus_crypto::field::Field;
 use zerocopy::IntoBytes as _;
 
-use super::{PIECE, Told, no_element};
+use super::{PIECE, ToldValues, no_element};
 use crate::ProtocolError;
 
 /// A round's messages on their way.
@@ -14,7 +14,7 @@ pub(super) struct Exchange<'a, F: Field> {
     pub(super) me: usize,
     /// Shares that become sums.
     pub(super) shares: &'a mut [F],
-    pub(super) told: &'a mut [Told<F>],
+    pub(super) told: &'a mut [ToldValues<F>],
     /// Bytes after the elements of the message, and buffers for those of the others.
     pub(super) tail: &'a [u8],
     pub(super) tails: &'a mut [Vec<u8>],

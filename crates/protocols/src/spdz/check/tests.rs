@@ -17,7 +17,7 @@ const COLS: usize = LANES;
 
 /// Deviation of the last party.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Lie {
+enum Deviation {
     None,
     /// Another share of a value, at this push.
     Share(usize),
@@ -34,11 +34,11 @@ enum Lie {
 }
 
 /// One party of a session that uses everything there is.
-struct Session<F: Field, C> {
+struct TestSession<F: Field, C> {
     parties: Parties<C>,
     opening: Opening<F>,
     dealer: Dealer<F>,
-    lie: Lie,
+    lie: Deviation,
     pushes: usize,
     reveals: usize,
     checks: usize,
@@ -56,17 +56,28 @@ fn input<F: Field>(party: usize) -> Vec<F> {
     (0..LANES).map(|i| F::from_signed(5 - 7 * (1 + i as i128) * (1 + party as i128))).collect()
 }
 
-impl<F: Field, C: Channel> Session<F, C> {
-    fn new(parties: Parties<C>, lie: Lie) -> Session<F, C> {
+impl<F: Field, C: Channel> TestSession<F, C> {
+    fn new(parties: Parties<C>, lie: Deviation) -> TestSession<F, C> {
         let (me, count) = (parties.me(), parties.count());
         let dealer = Dealer::<F>::insecure(Block::from_bits(77), me, count);
-        let lie = if me + 1 == count { lie } else { Lie::None };
-        let delta = dealer.delta().add(F::ONE.and_bit(SecretBit::public(lie == Lie::Delta)));
+        let lie = if me + 1 == count { lie } else { Deviation::None };
+        let delta = dealer.delta().add(F::ONE.and_bit(SecretBit::public(lie == Deviation::Delta)));
         let prg = Prg::from_seed(Block::from_bits(me as u128));
         let opening = Opening::new(me, count, delta, &SessionId::new([3; 32]), prg);
         let (pushes, reveals, checks, rounds, bytes) = (0, 0, 0, 0, 0);
         let pending = false;
-        Session { parties, opening, dealer, lie, pushes, reveals, checks, rounds, bytes, pending }
+        TestSession {
+            parties,
+            opening,
+            dealer,
+            lie,
+            pushes,
+            reveals,
+            checks,
+            rounds,
+            bytes,
+            pending,
+        }
     }
 
     fn push(&mut self, shares: &[Share<F>]) -> usize {
@@ -74,8 +85,8 @@ impl<F: Field, C: Channel> Session<F, C> {
         let one = F::ONE;
         let last = shares.last_mut().expect("something is opened");
         match self.lie {
-            Lie::Share(push) if push == self.pushes => last.value = last.value.add(one),
-            Lie::Mac(push) if push == self.pushes => last.mac = last.mac.add(one),
+            Deviation::Share(push) if push == self.pushes => last.value = last.value.add(one),
+            Deviation::Mac(push) if push == self.pushes => last.mac = last.mac.add(one),
             _ => {}
         }
         self.pushes += 1;
@@ -83,7 +94,7 @@ impl<F: Field, C: Channel> Session<F, C> {
     }
 
     fn lie_about_the_seed(&mut self) {
-        if self.opening.pending && self.lie == Lie::Seed(self.reveals) {
+        if self.opening.pending && self.lie == Deviation::Seed(self.reveals) {
             self.opening.seed ^= Block::from_bits(1 << 77);
         }
         self.reveals += usize::from(self.opening.pending);
@@ -104,10 +115,10 @@ impl<F: Field, C: Channel> Session<F, C> {
     fn check(&mut self) -> Result<(), ProtocolError> {
         self.lie_about_the_seed();
         match self.lie {
-            Lie::Sigma(check) if check == self.checks => {
+            Deviation::Sigma(check) if check == self.checks => {
                 self.opening.sigma[0] = self.opening.sigma[0].add(F::ONE);
             }
-            Lie::Transcript(check) if check == self.checks => {
+            Deviation::Transcript(check) if check == self.checks => {
                 self.opening.transcript[0] = self.opening.transcript[0].add(F::ONE);
             }
             _ => {}
@@ -227,16 +238,16 @@ fn expected<F: Field>() -> (Vec<F>, Vec<F>) {
 
 /// How the session ended for an honest party: with outputs that are right, or with an error.
 /// Ending with wrong outputs is a panic.
-type End = Result<(), ProtocolError>;
+type SessionResult = Result<(), ProtocolError>;
 
 /// Runs a session in which the last party lies, and its messages to the parties in `to` have a bit
 /// flipped. The ends of all others, and how many messages the last sent to each.
 fn session<F: Field>(
     count: usize,
-    lie: Lie,
+    lie: Deviation,
     flip: Option<(usize, usize)>,
     to: &[usize],
-) -> (Vec<End>, usize) {
+) -> (Vec<SessionResult>, usize) {
     let liar = count - 1;
     let handles: Vec<_> = memory_mesh(count)
         .into_iter()
@@ -257,7 +268,7 @@ fn session<F: Field>(
             let channels = parties.into_channels().into_iter().enumerate().map(wrap).collect();
             let parties = Parties::new(me, channels);
             thread::spawn(move || {
-                let mut session = Session::<F, _>::new(parties, lie);
+                let mut session = TestSession::<F, _>::new(parties, lie);
                 let (public, private) = session.run()?;
                 if me != liar {
                     let (all, second) = expected::<F>();
@@ -281,7 +292,7 @@ fn session<F: Field>(
     (ends.into_iter().map(|end| end.map(|_| ())).collect(), messages)
 }
 
-fn is_cheating(end: &End) -> bool {
+fn is_cheating(end: &SessionResult) -> bool {
     matches!(end, Err(ProtocolError::Cheated { .. } | ProtocolError::Misbehaved { .. }))
 }
 
@@ -289,9 +300,9 @@ fn is_cheating(end: &End) -> bool {
 fn honest_parties_get_right_outputs_at_the_stated_cost() {
     for count in [2, 3, 5] {
         for ends in [
-            session::<F61>(count, Lie::None, None, &[]),
-            session::<F32>(count, Lie::None, None, &[]),
-            session::<F128>(count, Lie::None, None, &[]),
+            session::<F61>(count, Deviation::None, None, &[]),
+            session::<F32>(count, Deviation::None, None, &[]),
+            session::<F128>(count, Deviation::None, None, &[]),
         ] {
             assert!(ends.0.iter().all(Result::is_ok), "{count} parties: {:?}", ends.0);
             // Inputs, products, squares, check, outputs, check.
@@ -301,10 +312,10 @@ fn honest_parties_get_right_outputs_at_the_stated_cost() {
 }
 
 fn lies<F: Field>(count: usize) {
-    let pushes = (0..8).flat_map(|push| [Lie::Share(push), Lie::Mac(push)]);
-    let checks = (0..2).flat_map(|check| [Lie::Sigma(check), Lie::Transcript(check)]);
-    let seeds = (0..4).map(Lie::Seed);
-    for lie in pushes.chain(checks).chain(seeds).chain([Lie::Delta]) {
+    let pushes = (0..8).flat_map(|push| [Deviation::Share(push), Deviation::Mac(push)]);
+    let checks = (0..2).flat_map(|check| [Deviation::Sigma(check), Deviation::Transcript(check)]);
+    let seeds = (0..4).map(Deviation::Seed);
+    for lie in pushes.chain(checks).chain(seeds).chain([Deviation::Delta]) {
         let (ends, _) = session::<F>(count, lie, None, &[]);
         assert!(ends.iter().all(is_cheating), "{count}, {lie:?} in {}: {ends:?}", F::NAME);
     }
@@ -322,12 +333,12 @@ fn a_party_that_lies_is_caught_by_everybody() {
 
 /// Flips in each message of the last party the bits from `first` in steps of `step`.
 fn flips<F: Field>(count: usize, to: &[usize], first: usize, step: usize) {
-    let (_, messages) = session::<F>(count, Lie::None, None, &[]);
+    let (_, messages) = session::<F>(count, Deviation::None, None, &[]);
     let longest = message_bytes(F::BYTES, 2 * LANES + ROWS * COLS + COLS, 0, true, true);
     for message in 0..messages {
         for bit in (first..8 * longest as usize).step_by(step) {
             let flip = Some((message, bit));
-            let (ends, _) = session::<F>(count, Lie::None, flip, to);
+            let (ends, _) = session::<F>(count, Deviation::None, flip, to);
             let hit = !ends.iter().all(Result::is_ok);
             for &peer in to {
                 let caught = is_cheating(&ends[peer]) || !hit;

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::{Flight, SpdzDriver};
 use crate::ProtocolError;
-use crate::spdz::run::{Context, blank};
+use crate::spdz::run::{FlightContext, blank};
 
 /// An output that is opened at the end of the round.
 pub(super) struct PendingOutput<F: Field> {
@@ -33,7 +33,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         let owner = self.owner(instruction);
         let (width, is_signed) = (instruction.element.width(), instruction.element.is_signed());
         let SpdzDriver { parties, delta, opening, correlated, brought, inputs, .. } = self;
-        let context = &mut Context { me: parties.me(), delta: **delta, opening, correlated };
+        let context = &mut FlightContext { me: parties.me(), delta: **delta, opening, correlated };
         let (count, from) = (instruction.lanes as usize, (owner, false));
         let at = if owner != context.me {
             brought.issue(context, from, count, None::<std::iter::Empty<F>>)?
@@ -68,7 +68,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         let count = element_count(instruction.shape()) as usize;
         let own = (owner == self.parties.me()).then(|| self.own_bits(instruction));
         let SpdzDriver { parties, delta, opening, correlated, brought, .. } = self;
-        let context = &mut Context { me: parties.me(), delta: **delta, opening, correlated };
+        let context = &mut FlightContext { me: parties.me(), delta: **delta, opening, correlated };
         let values = own.as_ref().map(|bits| bits.iter().copied());
         Ok(Flight::Brought(brought.issue(context, (owner, true), count, values)?))
     }

@@ -16,30 +16,30 @@
 //! and a shared number of `m` bits is a tree of about `3 m / 2` products in `ceil(log2 m)` rounds, of
 //! which the first does not wait for the opening.
 
-use super::{Number, Public, Recorder, Row};
+use super::{BitSource, PublicRow, ScriptRecorder, ShareRow};
 
 /// Mask of an integer.
 pub(in crate::spdz) struct Mask {
-    bits: Vec<Row>,
+    bits: Vec<ShareRow>,
     /// Above the bits; without it, those are as many as the prime has.
-    bounded: Option<Row>,
+    bounded: Option<ShareRow>,
 }
 
 /// An opened sum and the bits of its mask.
-struct Masked {
-    opened: Public,
-    bits: Vec<Row>,
+struct MaskedSum {
+    opened: PublicRow,
+    bits: Vec<ShareRow>,
     is_bounded: bool,
 }
 
 /// Whether a public number is less than a shared one, and whether they are equal.
 #[derive(Clone, Copy)]
-struct Order {
-    less: Row,
-    equal: Row,
+struct ComparisonBits {
+    less: ShareRow,
+    equal: ShareRow,
 }
 
-impl Recorder {
+impl ScriptRecorder {
     fn is_mersenne(&self) -> bool {
         (self.modulus.prime + 1).is_power_of_two()
     }
@@ -60,12 +60,12 @@ impl Recorder {
     }
 
     /// Opens `row + r`, where `r` is the mask.
-    fn mask(&mut self, row: Row, Mask { bits, bounded }: Mask) -> Masked {
+    fn mask(&mut self, row: ShareRow, Mask { bits, bounded }: Mask) -> MaskedSum {
         let mut terms = vec![(row, 1)];
         let rows = bits.iter().chain(&bounded).enumerate();
         terms.extend(rows.map(|(i, row)| (*row, self.power(i as u32))));
         let sum = self.combine(&terms, 0);
-        Masked { opened: self.open(sum), bits, is_bounded: bounded.is_some() }
+        MaskedSum { opened: self.open(sum), bits, is_bounded: bounded.is_some() }
     }
 
     /// `2^exponent` as a factor, whose sign does not matter modulo the prime.
@@ -81,14 +81,14 @@ impl Recorder {
     /// Compares the bits `range` of a number with those of the mask.
     fn compare(
         &mut self,
-        number: Number,
-        bits: &[Row],
+        number: BitSource,
+        bits: &[ShareRow],
         range: std::ops::Range<usize>,
         needs_equal: bool,
-    ) -> Order {
+    ) -> ComparisonBits {
         let mut orders = self.orders_of_two(number, bits, range);
         if orders.is_empty() {
-            return Order { less: self.constant(0), equal: self.constant(1) };
+            return ComparisonBits { less: self.constant(0), equal: self.constant(1) };
         }
         while orders.len() > 1 {
             let is_last = orders.len() == 2;
@@ -109,43 +109,48 @@ impl Recorder {
     /// The order of each two bits, and of the last one if their count is odd.
     fn orders_of_two(
         &mut self,
-        number: Number,
-        bits: &[Row],
+        number: BitSource,
+        bits: &[ShareRow],
         range: std::ops::Range<usize>,
-    ) -> Vec<Order> {
+    ) -> Vec<ComparisonBits> {
         let places = range.clone().step_by(2).zip(bits[range].chunks(2));
-        let order = |(place, bits): (usize, &[Row])| match *bits {
+        let order = |(place, bits): (usize, &[ShareRow])| match *bits {
             [low, high] => {
                 let [less, equal] = self.order_of_two(number, place as u32, [low, high]);
-                Order { less, equal }
+                ComparisonBits { less, equal }
             }
             _ => self.order(number, place, bits[0]),
         };
         places.map(order).collect()
     }
 
-    fn order(&mut self, number: Number, place: usize, bit: Row) -> Order {
-        Order {
+    fn order(&mut self, number: BitSource, place: usize, bit: ShareRow) -> ComparisonBits {
+        ComparisonBits {
             less: self.less(number, place as u32, bit),
             equal: self.equal(number, place as u32, bit),
         }
     }
 
     /// The order of numbers of which `high` compares the higher and `low` the lower bits.
-    fn join(&mut self, low: Order, high: Order, needs_equal: bool) -> Order {
+    fn join(
+        &mut self,
+        low: ComparisonBits,
+        high: ComparisonBits,
+        needs_equal: bool,
+    ) -> ComparisonBits {
         let through = self.product(high.equal, low.less);
         let less = self.add(high.less, through);
         let equal = if needs_equal { self.product(high.equal, low.equal) } else { high.equal };
-        Order { less, equal }
+        ComparisonBits { less, equal }
     }
 
     /// `y mod 2^width` for `0 <= y < p`, or less if the mask is bounded, from `y + r` opened.
-    fn low_part(&mut self, masked: &Masked, width: u32) -> Row {
+    fn low_part(&mut self, masked: &MaskedSum, width: u32) -> ShareRow {
         let (w, k) = (width as usize, masked.bits.len());
-        let plain = Number { public: masked.opened, plus_prime: false };
+        let plain = BitSource { public: masked.opened, plus_prime: false };
         let needs_equal = self.is_mersenne() && !masked.is_bounded;
         let low = self.compare(plain, &masked.bits, 0..w, needs_equal);
-        let mut terms: Vec<(Row, i128)> = masked.bits[..w]
+        let mut terms: Vec<(ShareRow, i128)> = masked.bits[..w]
             .iter()
             .enumerate()
             .map(|(i, bit)| (*bit, -self.power(i as u32)))
@@ -164,7 +169,7 @@ impl Recorder {
             let row = self.combine(&terms, 0);
             return self.add_low(row, plain, width);
         }
-        let wrapped = Number { plus_prime: true, ..plain };
+        let wrapped = BitSource { plus_prime: true, ..plain };
         let other = self.compare(wrapped, &masked.bits, 0..w, false);
         // The borrow of the number that holds, and what the two differ by, where it is the other.
         let borrow = self.select(wraps, other.less, low.less);
@@ -177,7 +182,7 @@ impl Recorder {
     }
 
     /// An integer of magnitude below `2^(k - 2)`, and that on top, so that it is not negative.
-    fn shifted_up(&mut self, row: Row) -> Row {
+    fn shifted_up(&mut self, row: ShareRow) -> ShareRow {
         let offset = 1i128 << (self.prime_bits - 2);
         self.combine(&[(row, 1)], offset)
     }
@@ -186,11 +191,11 @@ impl Recorder {
     /// `2^width`.
     pub(in crate::spdz) fn reduce(
         &mut self,
-        row: Row,
+        row: ShareRow,
         mask: Mask,
         width: u32,
         signed: bool,
-    ) -> Row {
+    ) -> ShareRow {
         let half = if signed { 1i128 << (width - 1) } else { 0 };
         let up = self.shifted_up(row);
         let up = self.combine(&[(up, 1)], half);
@@ -203,11 +208,11 @@ impl Recorder {
     /// on top, a multiple of `2^amount`.
     pub(in crate::spdz) fn shift_right(
         &mut self,
-        row: Row,
+        row: ShareRow,
         mask: Mask,
         amount: u32,
         offset: i128,
-    ) -> Row {
+    ) -> ShareRow {
         let up = match mask.bounded {
             Some(_) => self.combine(&[(row, 1)], offset),
             None => self.shifted_up(row),
@@ -220,7 +225,7 @@ impl Recorder {
 
     /// Whether an integer is negative: whether twice it is odd, for a magnitude below `2^(k - 2)`. Under
     /// a bounded mask of `m` bits, for one below `2^m`: whether bit `m` is 0 with `2^m` on top.
-    pub(in crate::spdz) fn is_negative(&mut self, row: Row, mask: Mask) -> Row {
+    pub(in crate::spdz) fn is_negative(&mut self, row: ShareRow, mask: Mask) -> ShareRow {
         if mask.bounded.is_some() {
             let width = mask.bits.len() as u32;
             let up = self.combine(&[(row, 1)], self.power(width));
@@ -232,23 +237,23 @@ impl Recorder {
         }
         let twice = self.combine(&[(row, 2)], 0);
         let masked = self.mask(twice, mask);
-        let number = Number { public: masked.opened, plus_prime: false };
+        let number = BitSource { public: masked.opened, plus_prime: false };
         let wraps = self.compare(number, &masked.bits, 0..masked.bits.len(), false).less;
         let odd = self.xor(masked.bits[0], wraps);
         self.differs(number, 0, odd)
     }
 
     /// Whether an integer is zero; under a bounded mask of `m` bits, one of magnitude below `2^m`.
-    pub(in crate::spdz) fn is_zero(&mut self, row: Row, mask: Mask) -> Row {
+    pub(in crate::spdz) fn is_zero(&mut self, row: ShareRow, mask: Mask) -> ShareRow {
         let offset = match mask.bounded {
             Some(_) => self.power(mask.bits.len() as u32),
             None => 0,
         };
         let up = self.combine(&[(row, 1)], offset);
         let masked = self.mask(up, mask);
-        let number = Number { public: masked.opened, plus_prime: false };
+        let number = BitSource { public: masked.opened, plus_prime: false };
         let orders = self.orders_of_two(number, &masked.bits, 0..masked.bits.len());
-        let mut rows: Vec<Row> = orders.into_iter().map(|order| order.equal).collect();
+        let mut rows: Vec<ShareRow> = orders.into_iter().map(|order| order.equal).collect();
         while rows.len() > 1 {
             rows = rows
                 .chunks(2)
@@ -260,7 +265,12 @@ impl Recorder {
 
     /// The low `width` bits of an integer of magnitude below `2^(k - 2)`, lowest first; beyond
     /// that its sign.
-    pub(in crate::spdz) fn decompose(&mut self, row: Row, mask: Mask, width: u32) -> Vec<Row> {
+    pub(in crate::spdz) fn decompose(
+        &mut self,
+        row: ShareRow,
+        mask: Mask,
+        width: u32,
+    ) -> Vec<ShareRow> {
         let up = self.shifted_up(row);
         let masked = self.mask(up, mask);
         let k = masked.bits.len();
@@ -268,7 +278,7 @@ impl Recorder {
         let known = (width as usize).min(sign_bit);
         // With the offset, the bit at its place is 1 where the integer is not negative.
         let count = if width as usize > sign_bit { sign_bit + 1 } else { known };
-        let plain = Number { public: masked.opened, plus_prime: false };
+        let plain = BitSource { public: masked.opened, plus_prime: false };
         let low = self.prefixes(plain, &masked.bits, count);
         let high = self.compare(plain, &masked.bits, count..k, true);
         let wraps = self.join(low[count], high, false).less;
@@ -281,10 +291,10 @@ impl Recorder {
                 digits.push(self.differs(plain, bit as u32, sum));
             }
         } else {
-            let wrapped = Number { plus_prime: true, ..plain };
+            let wrapped = BitSource { plus_prime: true, ..plain };
             let other = self.prefixes(wrapped, &masked.bits, count);
             for (bit, (order, other)) in low.iter().zip(&other).take(count).enumerate() {
-                let digit = |recorder: &mut Recorder, number: Number, borrow: Row| {
+                let digit = |recorder: &mut ScriptRecorder, number: BitSource, borrow: ShareRow| {
                     let sum = recorder.xor(masked.bits[bit], borrow);
                     recorder.differs(number, bit as u32, sum)
                 };
@@ -302,9 +312,14 @@ impl Recorder {
     }
 
     /// For each `i` up to `count`, the order of the low `i` bits: Sklansky's prefix network.
-    fn prefixes(&mut self, number: Number, bits: &[Row], count: usize) -> Vec<Order> {
+    fn prefixes(
+        &mut self,
+        number: BitSource,
+        bits: &[ShareRow],
+        count: usize,
+    ) -> Vec<ComparisonBits> {
         // Of each bit, then of each two: those with an odd place below.
-        let mut orders: Vec<Order> =
+        let mut orders: Vec<ComparisonBits> =
             (0..count).map(|bit| self.order(number, bit, bits[bit])).collect();
         let twos = self.orders_of_two(number, bits, 0..count);
         for (order, two) in orders.chunks_exact_mut(2).zip(twos) {
@@ -318,7 +333,7 @@ impl Recorder {
             }
             span *= 2;
         }
-        let nothing = Order { less: self.constant(0), equal: self.constant(1) };
+        let nothing = ComparisonBits { less: self.constant(0), equal: self.constant(1) };
         let mut prefixes = vec![nothing];
         prefixes.extend(orders);
         prefixes

@@ -2,10 +2,13 @@
 //!
 //! Slots are those of a linear scan: a slot is free as soon as the last reader has read.
 
-use super::{Joint, JointStep, Level, Node, Number, Public, Recorder, Row, Script, Step};
+use super::{
+    BitSource, JointStep, LocalStep, PublicRow, RecordedNode, RoundOperation, Script, ScriptLevel,
+    ScriptRecorder, ShareRow,
+};
 
-struct Scheduler<'a> {
-    recorder: &'a Recorder,
+struct ScriptScheduler<'a> {
+    recorder: &'a ScriptRecorder,
     /// Readers of each node that are still to come.
     readers: Vec<u32>,
     slots: Vec<u32>,
@@ -15,9 +18,9 @@ struct Scheduler<'a> {
     public_count: u32,
 }
 
-pub(super) fn schedule(recorder: &Recorder, outputs: &[Row]) -> Script {
+pub(super) fn schedule(recorder: &ScriptRecorder, outputs: &[ShareRow]) -> Script {
     let count = recorder.nodes.len();
-    let mut scheduler = Scheduler {
+    let mut scheduler = ScriptScheduler {
         recorder,
         readers: vec![0; count],
         slots: vec![u32::MAX; count],
@@ -40,9 +43,9 @@ pub(super) fn schedule(recorder: &Recorder, outputs: &[Row]) -> Script {
         let level = recorder.levels[node] as usize;
         match recorder.nodes[node] {
             _ if scheduler.readers[node] == 0 => {}
-            Node::Input => {}
-            Node::Local(_) => by_level[level].0.push(node),
-            Node::Joint(_) => by_level[level - 1].1.push(node),
+            RecordedNode::Input => {}
+            RecordedNode::Local(_) => by_level[level].0.push(node),
+            RecordedNode::Joint(_) => by_level[level - 1].1.push(node),
         }
     }
     for input in 0..recorder.given() as usize {
@@ -64,49 +67,53 @@ pub(super) fn schedule(recorder: &Recorder, outputs: &[Row]) -> Script {
     }
 }
 
-impl Scheduler<'_> {
+impl ScriptScheduler<'_> {
     /// The nodes that `node` reads.
     fn reads(&self, node: usize) -> Vec<usize> {
         let rows = match &self.recorder.nodes[node] {
-            Node::Input => Vec::new(),
-            Node::Joint(joint) => joint.rows(),
-            Node::Local(local) => {
+            RecordedNode::Input => Vec::new(),
+            RecordedNode::Joint(joint) => joint.rows(),
+            RecordedNode::Local(local) => {
                 let mut rows = local.rows();
-                rows.extend(number(local).map(|number| Row(number.public.0)));
+                rows.extend(number(local).map(|number| ShareRow(number.public.0)));
                 rows
             }
         };
         rows.into_iter().map(|row| row.0 as usize).collect()
     }
 
-    fn level(&mut self, local: &[usize], joint: &[usize]) -> Level {
-        let mut level = Level {
+    fn level(&mut self, local: &[usize], joint: &[usize]) -> ScriptLevel {
+        let mut level = ScriptLevel {
             local: Vec::with_capacity(local.len()),
             joint: Vec::with_capacity(joint.len()),
         };
         for &node in local {
-            let Node::Local(what) = &self.recorder.nodes[node] else { unreachable!("sorted so") };
+            let RecordedNode::Local(what) = &self.recorder.nodes[node] else {
+                unreachable!("sorted so")
+            };
             let mapped = what.map(
                 |row| self.slots[row.0 as usize],
-                |number| Number {
-                    public: Public(self.publics[number.public.0 as usize]),
+                |number| BitSource {
+                    public: PublicRow(self.publics[number.public.0 as usize]),
                     ..number
                 },
             );
             // The result gets a slot of its own before the operands' are free: steps add up in it.
             let out = self.take(node);
             self.read_all(node);
-            level.local.push(Step { out, what: mapped });
+            level.local.push(LocalStep { out, what: mapped });
         }
         for &node in joint {
-            let Node::Joint(what) = self.recorder.nodes[node] else { unreachable!("sorted so") };
+            let RecordedNode::Joint(what) = self.recorder.nodes[node] else {
+                unreachable!("sorted so")
+            };
             level
                 .joint
                 .push(JointStep { out: 0, what: what.map(|row| self.slots[row.0 as usize]) });
         }
         joint.iter().for_each(|&node| self.read_all(node));
         for (step, &node) in level.joint.iter_mut().zip(joint) {
-            step.out = if matches!(step.what, Joint::Open { .. }) {
+            step.out = if matches!(step.what, RoundOperation::Open { .. }) {
                 self.publics[node] = self.public_count;
                 self.public_count += 1;
                 self.publics[node]
@@ -137,17 +144,19 @@ impl Scheduler<'_> {
 }
 
 /// The number whose bits a local node looks at.
-fn number(local: &super::Local<Row>) -> Option<Number> {
+fn number(local: &super::LocalOperation<ShareRow>) -> Option<BitSource> {
     match local {
-        super::Local::LessOfTwo(two) | super::Local::EqualOfTwo(two) => Some(two.number),
-        super::Local::Less { number, .. }
-        | super::Local::Equal { number, .. }
-        | super::Local::Differs { number, .. }
-        | super::Local::AddLow { number, .. }
-        | super::Local::TimesLow { number, .. } => Some(*number),
-        super::Local::Combine(_)
-        | super::Local::Xor { .. }
-        | super::Local::Not { .. }
-        | super::Local::Halved { .. } => None,
+        super::LocalOperation::LessOfTwo(two) | super::LocalOperation::EqualOfTwo(two) => {
+            Some(two.number)
+        }
+        super::LocalOperation::Less { number, .. }
+        | super::LocalOperation::Equal { number, .. }
+        | super::LocalOperation::Differs { number, .. }
+        | super::LocalOperation::AddLow { number, .. }
+        | super::LocalOperation::TimesLow { number, .. } => Some(*number),
+        super::LocalOperation::Combine(_)
+        | super::LocalOperation::Xor { .. }
+        | super::LocalOperation::Not { .. }
+        | super::LocalOperation::Halved { .. } => None,
     }
 }

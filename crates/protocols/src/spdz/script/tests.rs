@@ -6,7 +6,7 @@ use phineus_correlated::authenticated::BOUNDED_BITS;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg, SecretBit};
 
-use super::{Joint, Local, Modulus, Number, Script};
+use super::{BitSource, LocalOperation, Modulus, RoundOperation, Script};
 use crate::spdz::Masks;
 use crate::spdz::operations::Scripts;
 
@@ -29,28 +29,28 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
     for level in &script.levels {
         for step in &level.local {
             let row = |slot: &u32| rows[*slot as usize];
-            let number = |number: &Number| {
+            let number = |number: &BitSource| {
                 let plus = if number.plus_prime { F::MODULUS } else { 0 };
                 publics[number.public.slot()].value().wrapping_add(plus)
             };
-            let digit = |n: &Number, bit: &u32| number(n) >> bit & 1 == 1;
-            let low = |n: &Number, bits: &u32| F::new(number(n) & ((1 << bits) - 1));
+            let digit = |n: &BitSource, bit: &u32| number(n) >> bit & 1 == 1;
+            let low = |n: &BitSource, bits: &u32| F::new(number(n) & ((1 << bits) - 1));
             let out = match &step.what {
-                Local::Combine(sum) => {
+                LocalOperation::Combine(sum) => {
                     sum.terms.iter().fold(F::from_signed(sum.constant), |sum, (slot, factor)| {
                         sum.add(row(slot).mul(F::from_signed(*factor)))
                     })
                 }
-                Local::Xor { a, b, product } => {
+                LocalOperation::Xor { a, b, product } => {
                     row(a).add(row(b)).sub(row(product)).sub(row(product))
                 }
-                Local::Not { a } => F::ONE.sub(row(a)),
-                Local::Less { shared, number, bit } => {
+                LocalOperation::Not { a } => F::ONE.sub(row(a)),
+                LocalOperation::Less { shared, number, bit } => {
                     row(shared).and_bit(SecretBit::public(!digit(number, bit)))
                 }
-                Local::Equal { shared, number, bit } if digit(number, bit) => row(shared),
-                Local::Equal { shared, .. } => F::ONE.sub(row(shared)),
-                Local::LessOfTwo(two) => {
+                LocalOperation::Equal { shared, number, bit } if digit(number, bit) => row(shared),
+                LocalOperation::Equal { shared, .. } => F::ONE.sub(row(shared)),
+                LocalOperation::LessOfTwo(two) => {
                     let [low, high] = [two.low, two.high].map(|slot| row(&slot));
                     let (both, n) = (row(&two.both), two.number);
                     match [digit(&n, &two.bit), digit(&n, &(two.bit + 1))] {
@@ -60,7 +60,7 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
                         [true, true] => F::ZERO,
                     }
                 }
-                Local::EqualOfTwo(two) => {
+                LocalOperation::EqualOfTwo(two) => {
                     let [low, high] = [two.low, two.high].map(|slot| row(&slot));
                     let n = two.number;
                     let of = |bit: u32, row: F| {
@@ -68,13 +68,19 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
                     };
                     of(two.bit, low).mul(of(two.bit + 1, high))
                 }
-                Local::Differs { shared, number, bit } if digit(number, bit) => {
+                LocalOperation::Differs { shared, number, bit } if digit(number, bit) => {
                     F::ONE.sub(row(shared))
                 }
-                Local::Differs { shared, .. } => row(shared),
-                Local::AddLow { row: slot, number, bits } => row(slot).add(low(number, bits)),
-                Local::TimesLow { row: slot, number, bits } => row(slot).mul(low(number, bits)),
-                Local::Halved { row: slot, times } => row(slot).mul(F::new(1 << times).inverse()),
+                LocalOperation::Differs { shared, .. } => row(shared),
+                LocalOperation::AddLow { row: slot, number, bits } => {
+                    row(slot).add(low(number, bits))
+                }
+                LocalOperation::TimesLow { row: slot, number, bits } => {
+                    row(slot).mul(low(number, bits))
+                }
+                LocalOperation::Halved { row: slot, times } => {
+                    row(slot).mul(F::new(1 << times).inverse())
+                }
             };
             rows[step.out as usize] = out;
         }
@@ -82,14 +88,14 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
             .joint
             .iter()
             .map(|step| match step.what {
-                Joint::Product { a, b } => rows[a as usize].mul(rows[b as usize]),
-                Joint::Square { a } => rows[a as usize].mul(rows[a as usize]),
-                Joint::Open { a } => rows[a as usize],
+                RoundOperation::Product { a, b } => rows[a as usize].mul(rows[b as usize]),
+                RoundOperation::Square { a } => rows[a as usize].mul(rows[a as usize]),
+                RoundOperation::Open { a } => rows[a as usize],
             })
             .collect();
         for (step, result) in level.joint.iter().zip(results) {
             match step.what {
-                Joint::Open { .. } => publics[step.out as usize] = result,
+                RoundOperation::Open { .. } => publics[step.out as usize] = result,
                 _ => rows[step.out as usize] = result,
             }
         }

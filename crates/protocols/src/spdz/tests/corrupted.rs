@@ -35,11 +35,11 @@ use phineus_ot::{FieldBits, SessionId, base};
 
 use crate::ProtocolError;
 use crate::harness::{memory, own, read};
-use crate::spdz::costs::{Needs, stated_demand};
+use crate::spdz::costs::{PlanDemand, stated_demand};
 use crate::spdz::{Opening, SpdzDriver};
-use alike::{Alike, Crooked};
-use case::Case;
-use lying::{Audience, Fault, Lens, Lie, Lying};
+use alike::{ConsistentDeviation, CorruptedRandomness};
+use case::CorruptedCase;
+use lying::{Audience, Lens, MessageFault, Tampering, TamperingChannel};
 
 /// More than any of these runs takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(500);
@@ -55,7 +55,7 @@ type Tables = Vec<Option<Table>>;
 
 /// Where correlated randomness comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+enum RandomnessSource {
     /// MASCOT, with real base OTs.
     RealOts,
     /// MASCOT, with base OTs from a dealer.
@@ -72,32 +72,33 @@ fn prg(me: usize, of: u128) -> Prg {
 }
 
 /// State with which one party runs.
-struct Party<'a, C> {
-    case: &'a Case,
+struct TestParty<'a, C> {
+    case: &'a CorruptedCase,
     online: Parties<C>,
     background: Parties<C>,
-    origin: Origin,
-    lie: Option<Alike>,
+    origin: RandomnessSource,
+    lie: Option<ConsistentDeviation>,
 }
 
-impl<C: Channel + 'static> Party<'_, C> {
+impl<C: Channel + 'static> TestParty<'_, C> {
     /// From set-up to outputs, correlated randomness made beside it. Calls `is_set_up` when it is.
     fn run<F: Field>(self, is_set_up: impl FnOnce()) -> Result<Tables, ProtocolError> {
-        let Party { case, online, background, origin, lie } = self;
+        let TestParty { case, online, background, origin, lie } = self;
         let (me, count) = (online.me(), online.count());
-        if origin == Origin::Dealer {
+        if origin == RandomnessSource::Dealer {
             let dealer = Dealer::<F>::insecure(Block::from_bits(29), me, count);
-            return Ok(online_phase(case, online, Crooked::new(dealer, lie), lie)?.0);
+            return Ok(online_phase(case, online, CorruptedRandomness::new(dealer, lie), lie)?.0);
         }
-        let _dealer = (origin == Origin::DealtOts).then(base::Ideal::in_this_thread);
+        let _dealer = (origin == RandomnessSource::DealtOts).then(base::Ideal::in_this_thread);
         let (session, field) = (SessionId::new(SESSION), FieldBits::LAN);
         let generator = Generator::<F, C>::setup(background, prg(me, 1), &session, field)?;
         is_set_up();
         let description = read(&case.bytes).description().clone();
         let demand = stated_demand(description.plan.as_ref().expect("it is planned"));
-        let needs = Needs::new(read(&case.bytes), count, case.field);
+        let needs = PlanDemand::new(read(&case.bytes), count, case.field);
         let live = Live::start(generator, demand, needs).expect("there are threads");
-        let (tables, crooked) = online_phase(case, online, Crooked::new(live, lie), lie)?;
+        let (tables, crooked) =
+            online_phase(case, online, CorruptedRandomness::new(live, lie), lie)?;
         crooked.into_inner().finish()?;
         Ok(tables)
     }
@@ -105,15 +106,17 @@ impl<C: Channel + 'static> Party<'_, C> {
 
 /// A run with correlated randomness, to outputs.
 fn online_phase<F: Field, C: Channel + 'static, M: AuthenticatedRandomness<F>>(
-    case: &Case,
+    case: &CorruptedCase,
     online: Parties<C>,
     correlated: M,
-    lie: Option<Alike>,
+    lie: Option<ConsistentDeviation>,
 ) -> Result<(Tables, M), ProtocolError> {
     let (me, count) = (online.me(), online.count());
     let description = read(&case.bytes).description().clone();
     let inputs = own(&description, &case.inputs, me);
-    let key = correlated.delta().add(F::ONE.and_bit(SecretBit::public(lie == Some(Alike::Key))));
+    let key = correlated
+        .delta()
+        .add(F::ONE.and_bit(SecretBit::public(lie == Some(ConsistentDeviation::Key))));
     let opening = Opening::new(me, count, key, &SessionId::new(SESSION), prg(me, 2));
     let mut driver = SpdzDriver::new(online, correlated, opening, &description, inputs, case.field);
     let mut memory = memory(&description);
@@ -128,7 +131,7 @@ fn online_phase<F: Field, C: Channel + 'static, M: AuthenticatedRandomness<F>>(
 }
 
 /// Outcome of a run.
-struct Ended {
+struct RunOutcome {
     /// By party.
     results: Vec<Result<Tables, ProtocolError>>,
     /// The lengths of the messages of the watched party to its peer, by stream.
@@ -139,28 +142,38 @@ struct Ended {
 
 /// A run in which the messages of party `from` to one other party are watched.
 #[derive(Clone)]
-struct Session {
-    case: Arc<Case>,
+struct WatchedRun {
+    case: Arc<CorruptedCase>,
     from: usize,
     to: usize,
-    origin: Origin,
+    origin: RandomnessSource,
     /// Fault in a message, or in the values that the party computes with.
-    lie: Option<Lie>,
-    alike: Option<Alike>,
+    lie: Option<Tampering>,
+    alike: Option<ConsistentDeviation>,
 }
 
-impl Session {
+impl WatchedRun {
     /// Everybody is honest.
-    fn new(case: &Arc<Case>, from: usize, to: Audience, origin: Origin) -> Session {
+    fn new(
+        case: &Arc<CorruptedCase>,
+        from: usize,
+        to: Audience,
+        origin: RandomnessSource,
+    ) -> WatchedRun {
         let to = match to {
             Audience::One(to) => to,
             Audience::All => usize::from(from == 0),
         };
-        Session { case: case.clone(), from, to, origin, lie: None, alike: None }
+        WatchedRun { case: case.clone(), from, to, origin, lie: None, alike: None }
     }
 
     /// The channel of a party to a peer in a stream.
-    fn watch(&self, parties: Parties<MemoryChannel>, stream: usize, lens: &Lens) -> Parties<Lying> {
+    fn watch(
+        &self,
+        parties: Parties<MemoryChannel>,
+        stream: usize,
+        lens: &Lens,
+    ) -> Parties<TamperingChannel> {
         let me = parties.me();
         let channels = parties.into_channels().into_iter().enumerate();
         let channels = channels.map(|(peer, channel)| {
@@ -168,12 +181,14 @@ impl Session {
             let lens = if watched { lens.clone() } else { Lens::default() };
             let lie = self.lie.filter(|lie| me == lie.from && lie.to.contains(peer));
             let lie = lie.filter(|lie| lie.stream == stream);
-            channel.map(|channel| Lying::new(channel, lens, lie.map(|l| (l.message, l.fault))))
+            channel.map(|channel| {
+                TamperingChannel::new(channel, lens, lie.map(|l| (l.message, l.fault)))
+            })
         });
         Parties::new(me, channels.collect())
     }
 
-    fn run<F: Field>(&self) -> Ended {
+    fn run<F: Field>(&self) -> RunOutcome {
         let lens: [Lens; 2] = Default::default();
         let setup = Arc::new(AtomicUsize::new(0));
         let count = self.case.parties;
@@ -189,7 +204,7 @@ impl Session {
             thread::spawn(move || {
                 let lie = session.alike.filter(|_| me == session.from);
                 let (case, origin) = (&*session.case, session.origin);
-                let party = Party { case, online, background, origin, lie };
+                let party = TestParty { case, online, background, origin, lie };
                 let result = party.run::<F>(|| {
                     if me == session.from {
                         let sent = sent.lock().expect("nobody panics in here").len();
@@ -211,13 +226,13 @@ impl Session {
         }
         let lens = lens.map(|lens| lens.lock().expect("all have ended").clone());
         let setup = setup.load(Ordering::Relaxed);
-        Ended { results: results.into_values().collect(), lens, setup }
+        RunOutcome { results: results.into_values().collect(), lens, setup }
     }
 }
 
 /// Whether a lie was noticed; panics if anything is as it must not be. An honest run has `count`
 /// messages of the online phase.
-fn noticed(case: &Case, lie: Lie, ended: &Ended, count: usize) -> bool {
+fn noticed(case: &CorruptedCase, lie: Tampering, ended: &RunOutcome, count: usize) -> bool {
     let honest = || ended.results.iter().enumerate().filter(|&(me, _)| me != lie.from);
     for (me, result) in honest() {
         match result {
@@ -243,7 +258,7 @@ fn noticed(case: &Case, lie: Lie, ended: &Ended, count: usize) -> bool {
     }
     let failed = honest().filter(|(_, result)| result.is_err()).count();
     // What comes twice moves what comes after it.
-    let until = lie.message + 1 + usize::from(lie.fault == Fault::Doubled);
+    let until = lie.message + 1 + usize::from(lie.fault == MessageFault::Doubled);
     let is_last = lie.stream == ONLINE && until >= count;
     assert!(
         failed == 0 || failed + 1 == case.parties || is_last,
@@ -252,69 +267,76 @@ fn noticed(case: &Case, lie: Lie, ended: &Ended, count: usize) -> bool {
     let knows = |result: &Result<_, ProtocolError>| {
         matches!(result, Err(ProtocolError::Cheated { .. } | ProtocolError::Misbehaved { .. }))
     };
-    let says_why = lie.fault == Fault::Gone || ended.results.iter().any(knows);
+    let says_why = lie.fault == MessageFault::Gone || ended.results.iter().any(knows);
     assert!(failed == 0 || says_why, "{lie:?}: somebody says why");
     failed > 0
 }
 
 /// The messages of honest runs, by stream.
-struct Messages {
+struct HonestMessages {
     /// With real base OTs and with those of a trusted dealer.
-    ended: [Ended; 2],
+    ended: [RunOutcome; 2],
 }
 
-impl Messages {
-    fn of<F: Field>(case: &Arc<Case>, (from, to): (usize, usize)) -> Messages {
-        let ended = [Origin::RealOts, Origin::DealtOts].map(|origin| {
-            let ended = Session::new(case, from, Audience::One(to), origin).run::<F>();
+impl HonestMessages {
+    fn of<F: Field>(case: &Arc<CorruptedCase>, (from, to): (usize, usize)) -> HonestMessages {
+        let ended = [RandomnessSource::RealOts, RandomnessSource::DealtOts].map(|origin| {
+            let ended = WatchedRun::new(case, from, Audience::One(to), origin).run::<F>();
             assert!(ended.results.iter().all(Result::is_ok), "nobody lies");
             ended
         });
-        Messages { ended }
+        HonestMessages { ended }
     }
 
     /// All of them: the set-up's with real base OTs, if `with_setup`, which is the same in every
     /// program; what comes after with dealt ones.
-    fn every(&self, with_setup: bool) -> Vec<(Origin, usize, usize)> {
+    fn every(&self, with_setup: bool) -> Vec<(RandomnessSource, usize, usize)> {
         let [real, dealt] = &self.ended;
         let setup = if with_setup { real.setup } else { 0 };
-        let of = |origin: Origin, ended: &Ended, stream: usize, range: std::ops::Range<usize>| {
+        let of = |origin: RandomnessSource,
+                  ended: &RunOutcome,
+                  stream: usize,
+                  range: std::ops::Range<usize>| {
             let lens = ended.lens[stream].clone();
             range.filter(move |&i| lens[i] > 0).map(move |message| (origin, stream, message))
         };
-        of(Origin::RealOts, real, PREPROCESSING, 0..setup)
+        of(RandomnessSource::RealOts, real, PREPROCESSING, 0..setup)
             .chain(of(
-                Origin::DealtOts,
+                RandomnessSource::DealtOts,
                 dealt,
                 PREPROCESSING,
                 dealt.setup..dealt.lens[PREPROCESSING].len(),
             ))
-            .chain(of(Origin::DealtOts, dealt, ONLINE, 0..dealt.lens[ONLINE].len()))
+            .chain(of(RandomnessSource::DealtOts, dealt, ONLINE, 0..dealt.lens[ONLINE].len()))
             .collect()
     }
 }
 
 /// How many lies there were and how many were noticed, by stream.
 #[derive(Default)]
-struct Tally {
+struct DeviationCounts {
     tried: [usize; 2],
     caught: [usize; 2],
 }
 
 /// Tells all `lies`, each in a run of its own.
-fn tell<F: Field>(honest: &Session, lies: &[(Origin, Lie)], online_count: usize) -> Tally {
-    let (next, tally) = (AtomicUsize::new(0), Mutex::new(Tally::default()));
+fn tell<F: Field>(
+    honest: &WatchedRun,
+    lies: &[(RandomnessSource, Tampering)],
+    online_count: usize,
+) -> DeviationCounts {
+    let (next, tally) = (AtomicUsize::new(0), Mutex::new(DeviationCounts::default()));
     thread::scope(|scope| {
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(&(origin, lie)) = lies.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let ended = Session { origin, lie: Some(lie), ..honest.clone() }.run::<F>();
+                    let ended = WatchedRun { origin, lie: Some(lie), ..honest.clone() }.run::<F>();
                     let is_noticed = noticed(&honest.case, lie, &ended, online_count);
                     let is_last = lie.message + 1 == online_count;
                     // Nobody listens to what comes after all that it wants to hear.
                     let may_be_missed = lie.stream == PREPROCESSING
-                        || lie.fault == Fault::Swapped
-                        || lie.fault == Fault::Doubled && is_last;
+                        || lie.fault == MessageFault::Swapped
+                        || lie.fault == MessageFault::Doubled && is_last;
                     assert!(is_noticed || may_be_missed, "{lie:?}: a message nobody looks at");
                     let mut tally = tally.lock().expect("nobody panics in here");
                     tally.tried[lie.stream] += 1;

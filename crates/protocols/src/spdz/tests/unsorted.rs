@@ -5,7 +5,7 @@
 
 use std::thread;
 
-use phineus_bytecode::random::{Random, Seeds};
+use phineus_bytecode::random::{SeededRng, Seeds};
 use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort,
     RowOrder, Table,
@@ -122,7 +122,7 @@ fn ends<F: Field>(bytes: &[u8], count: usize, field: FieldName, inputs: &[Table]
 type End = (Option<ProtocolError>, Vec<Table>);
 
 /// A table for a port, which may be in order.
-fn table(port: &InputPort, random: &mut Random) -> Table {
+fn table(port: &InputPort, random: &mut SeededRng) -> Table {
     let mut rows: Vec<Vec<Lane>> = Vec::new();
     for _ in 0..port.rows {
         let drawn: Vec<Lane> =
@@ -147,7 +147,7 @@ fn table(port: &InputPort, random: &mut Random) -> Table {
 }
 
 /// Pieces of all columns, or of those but `left_out`, in any order.
-fn pieces(widths: &[u16], rows: u64, left_out: Option<usize>, random: &mut Random) -> Pieces {
+fn pieces(widths: &[u16], rows: u64, left_out: Option<usize>, random: &mut SeededRng) -> Pieces {
     let mut pieces = Pieces::new();
     for column in (0..widths.len()).filter(|&column| Some(column) != left_out) {
         let mut row = 0;
@@ -170,7 +170,7 @@ fn pieces(widths: &[u16], rows: u64, left_out: Option<usize>, random: &mut Rando
 fn runs<F: Field>(field: FieldName, count: usize, seeds: &mut Seeds) -> [usize; 2] {
     let mut found = [0; 2];
     for _ in 0..count {
-        let random = &mut Random::new(seeds.draw());
+        let random = &mut SeededRng::new(seeds.draw());
         let widths = [*random.pick(&[1, 3, 8, 28, 29, 64]), *random.pick(&[2, 31, 100])];
         let widths = &widths[..1 + random.below(2) as usize];
         let order = RowOrder::Sorted {
@@ -229,7 +229,7 @@ fn keys_that_are_not_read_are_proven() {
     let order = RowOrder::Sorted { columns: 1, descending: false, unique: true, repeats_max: None };
     let (widths, rows) = ([16, 8], 20);
     let mut seeds = Seeds::fresh();
-    let random = &mut Random::new(seeds.draw());
+    let random = &mut SeededRng::new(seeds.draw());
     let pieces = pieces(&widths, rows, Some(0), random);
     let (mut program, mut description) = program(2, (&widths, &order, rows), &pieces, false);
     description.outputs[0].columns.remove(0);

@@ -9,7 +9,7 @@ use phineus_frontend::{
     party_names, receivers, to_parameter,
 };
 use phineus_programs::choices::choice;
-use phineus_programs::random::{Random, random_table};
+use phineus_programs::random::{SeededRng, random_table};
 
 use super::sites;
 
@@ -117,7 +117,7 @@ impl Program for Beside {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let settings = Settings::new(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let column = || vec![Settings::column("x")];
         Some([0, 1].map(|_| random_table(column(), settings.rows, &mut random)).to_vec())
     }

@@ -12,7 +12,7 @@ use phineus_frontend::{
     parties_parameter, party_names, receivers, to_parameter,
 };
 use phineus_programs::choices::{choice, sharing, width};
-use phineus_programs::random::{Random, random_table};
+use phineus_programs::random::{SeededRng, random_table};
 
 use super::sites;
 
@@ -185,7 +185,7 @@ impl Program for IntegerOperation {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let settings = Settings::new(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let tables = [0, 1].map(|_| {
             let mut table = Table::new(vec![settings.input_column()]);
             for row in 0..settings.lanes {
@@ -309,7 +309,7 @@ impl Program for Ands {
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let words = Ands::words(arguments).ok()?;
-        let mut random = Random::new(seed);
+        let mut random = SeededRng::new(seed);
         let column = || vec![Ands::column("word")];
         Some([0, 1].map(|_| random_table(column(), words, &mut random)).to_vec())
     }

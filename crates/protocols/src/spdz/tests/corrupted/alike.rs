@@ -11,25 +11,25 @@ use phineus_correlated::CorrelatedError;
 use phineus_correlated::authenticated::{AuthenticatedRandomness, BOUNDED_BITS, MatrixSize, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
-use super::case::{Case, Part, case};
-use super::lying::{Audience, Fault, Lie};
-use super::{Ended, ONLINE, Origin, Session};
+use super::case::{CorruptedCase, TestComputation, case};
+use super::lying::{Audience, MessageFault, Tampering};
+use super::{ONLINE, RandomnessSource, RunOutcome, WatchedRun};
 use crate::ProtocolError;
 
 /// Value that a party changes, consistently towards all peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alike {
+pub(super) enum ConsistentDeviation {
     /// Its share of the key, with which all its sums of MACs are wrong and well committed to.
     Key,
     /// The first share of a column of correlated randomness, or the share of its MAC.
-    Share { of: Of, column: usize, of_mac: bool },
+    Share { of: RandomnessKind, column: usize, of_mac: bool },
     /// The first factor of the first triple, by two to this power.
     Factor(u32),
 }
 
 /// Correlated randomness, as in [`AuthenticatedRandomness`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum RandomnessKind {
     Triples,
     Squares,
     Bits,
@@ -40,24 +40,26 @@ pub(super) enum Of {
 }
 
 /// Correlated randomness with the share that its party lies about.
-pub(super) struct Crooked<M> {
+pub(super) struct CorruptedRandomness<M> {
     correlated: M,
-    lie: Option<Alike>,
+    lie: Option<ConsistentDeviation>,
 }
 
-impl<M> Crooked<M> {
-    pub(super) fn new(correlated: M, lie: Option<Alike>) -> Crooked<M> {
-        Crooked { correlated, lie }
+impl<M> CorruptedRandomness<M> {
+    pub(super) fn new(correlated: M, lie: Option<ConsistentDeviation>) -> CorruptedRandomness<M> {
+        CorruptedRandomness { correlated, lie }
     }
 
     pub(super) fn into_inner(self) -> M {
         self.correlated
     }
 
-    fn tell<F: Field>(&mut self, correlated: Of, columns: &mut [&mut [Share<F>]]) {
+    fn tell<F: Field>(&mut self, correlated: RandomnessKind, columns: &mut [&mut [Share<F>]]) {
         let (of, column, of_mac, by) = match self.lie {
-            Some(Alike::Share { of, column, of_mac }) => (of, column, of_mac, F::ONE),
-            Some(Alike::Factor(bits)) => (Of::Triples, 0, false, F::new(1 << bits)),
+            Some(ConsistentDeviation::Share { of, column, of_mac }) => (of, column, of_mac, F::ONE),
+            Some(ConsistentDeviation::Factor(bits)) => {
+                (RandomnessKind::Triples, 0, false, F::new(1 << bits))
+            }
             _ => return,
         };
         if of == correlated {
@@ -69,7 +71,9 @@ impl<M> Crooked<M> {
     }
 }
 
-impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F> for Crooked<M> {
+impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F>
+    for CorruptedRandomness<M>
+{
     fn delta(&self) -> F {
         self.correlated.delta()
     }
@@ -89,19 +93,19 @@ impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F> for Cro
         c: &mut [Share<F>],
     ) -> Result<(), CorrelatedError> {
         self.correlated.triples(a, b, c)?;
-        self.tell(Of::Triples, &mut [a, b, c]);
+        self.tell(RandomnessKind::Triples, &mut [a, b, c]);
         Ok(())
     }
 
     fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.correlated.squares(a, c)?;
-        self.tell(Of::Squares, &mut [a, c]);
+        self.tell(RandomnessKind::Squares, &mut [a, c]);
         Ok(())
     }
 
     fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.correlated.bits(b)?;
-        self.tell(Of::Bits, &mut [b]);
+        self.tell(RandomnessKind::Bits, &mut [b]);
         Ok(())
     }
 
@@ -112,7 +116,7 @@ impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F> for Cro
         values: Option<&mut [F]>,
     ) -> Result<(), CorrelatedError> {
         self.correlated.masks(owner, shares, values)?;
-        self.tell(Of::Masks { owner }, &mut [shares]);
+        self.tell(RandomnessKind::Masks { owner }, &mut [shares]);
         Ok(())
     }
 
@@ -123,13 +127,13 @@ impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F> for Cro
         values: Option<&mut [F]>,
     ) -> Result<(), CorrelatedError> {
         self.correlated.bit_masks(owner, shares, values)?;
-        self.tell(Of::BitMasks { owner }, &mut [shares]);
+        self.tell(RandomnessKind::BitMasks { owner }, &mut [shares]);
         Ok(())
     }
 
     fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
         self.correlated.bounded(integers)?;
-        self.tell(Of::Bounded, &mut [integers]);
+        self.tell(RandomnessKind::Bounded, &mut [integers]);
         Ok(())
     }
 
@@ -141,26 +145,32 @@ impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F> for Cro
         c: &mut [Share<F>],
     ) -> Result<(), CorrelatedError> {
         self.correlated.matrix_triples(size, a, b, c)?;
-        self.tell(Of::Matrices, &mut [a, b, c]);
+        self.tell(RandomnessKind::Matrices, &mut [a, b, c]);
         Ok(())
     }
 }
 
-/// Every lie about correlated randomness of a run of [`Part::All`], and the key.
-fn lies<F: Field>(parties: usize) -> Vec<Alike> {
-    let inputs = [0, parties - 1].map(|owner| (Of::BitMasks { owner }, 1));
-    let kinds = [(Of::Triples, 3), (Of::Squares, 2), (Of::Bits, 1), (Of::Matrices, 3)];
-    let bounded = (F::BITS > BOUNDED_BITS).then_some((Of::Bounded, 1));
-    let columns = kinds.into_iter().chain(inputs).chain([(Of::Masks { owner: 0 }, 1)]);
+/// Every lie about correlated randomness of a run of [`TestComputation::All`], and the key.
+fn lies<F: Field>(parties: usize) -> Vec<ConsistentDeviation> {
+    let inputs = [0, parties - 1].map(|owner| (RandomnessKind::BitMasks { owner }, 1));
+    let kinds = [
+        (RandomnessKind::Triples, 3),
+        (RandomnessKind::Squares, 2),
+        (RandomnessKind::Bits, 1),
+        (RandomnessKind::Matrices, 3),
+    ];
+    let bounded = (F::BITS > BOUNDED_BITS).then_some((RandomnessKind::Bounded, 1));
+    let columns = kinds.into_iter().chain(inputs).chain([(RandomnessKind::Masks { owner: 0 }, 1)]);
     let columns = columns.chain(bounded);
     let columns = columns.flat_map(|(of, columns)| (0..columns).map(move |column| (of, column)));
-    let shares = columns
-        .flat_map(|(of, column)| [false, true].map(|of_mac| Alike::Share { of, column, of_mac }));
-    shares.chain([Alike::Key]).collect()
+    let shares = columns.flat_map(|(of, column)| {
+        [false, true].map(|of_mac| ConsistentDeviation::Share { of, column, of_mac })
+    });
+    shares.chain([ConsistentDeviation::Key]).collect()
 }
 
 /// All honest parties stop without outputs, and somebody says why.
-fn stop_all(ended: &Ended, from: usize, is_why: impl Fn(&ProtocolError) -> bool) -> bool {
+fn stop_all(ended: &RunOutcome, from: usize, is_why: impl Fn(&ProtocolError) -> bool) -> bool {
     let honest = || ended.results.iter().enumerate().filter(|&(me, _)| me != from);
     let errors = || honest().filter_map(|(_, result)| result.as_ref().err());
     errors().count() == honest().count() && errors().any(is_why)
@@ -168,13 +178,13 @@ fn stop_all(ended: &Ended, from: usize, is_why: impl Fn(&ProtocolError) -> bool)
 
 /// Tells all lies, each by the first party and by the last.
 fn lies_to_all<F: Field>(parties: usize, field: FieldName) {
-    let case = Arc::new(case::<F>(Part::All, parties, field));
+    let case = Arc::new(case::<F>(TestComputation::All, parties, field));
     for from in [0, parties - 1] {
-        let honest = Session::new(&case, from, Audience::All, Origin::Dealer);
+        let honest = WatchedRun::new(&case, from, Audience::All, RandomnessSource::Dealer);
         let ended = honest.run::<F>();
         assert!(ended.results.iter().all(Result::is_ok), "nobody lies");
         for lie in lies::<F>(parties) {
-            let ended = Session { alike: Some(lie), ..honest.clone() }.run::<F>();
+            let ended = WatchedRun { alike: Some(lie), ..honest.clone() }.run::<F>();
             let is_mac = |error: &ProtocolError| match error {
                 ProtocolError::Cheated { during } => during.contains("the MAC"),
                 _ => false,
@@ -191,13 +201,14 @@ fn lies_to_all<F: Field>(parties: usize, field: FieldName) {
 }
 
 /// Flips the same bit of every message to all: of shares, seeds, sums, and what opens commitments.
-fn flips_to_all<F: Field>(case: &Case, honest: &Session, messages: usize) {
+fn flips_to_all<F: Field>(case: &CorruptedCase, honest: &WatchedRun, messages: usize) {
     for message in 0..messages {
         // The first element, and what follows it.
         for bit in [3, 8 * F::BYTES + 1] {
-            let fault = Fault::Flipped(bit);
-            let lie = Lie { from: honest.from, to: Audience::All, stream: ONLINE, message, fault };
-            let ended = Session { lie: Some(lie), ..honest.clone() }.run::<F>();
+            let fault = MessageFault::Flipped(bit);
+            let lie =
+                Tampering { from: honest.from, to: Audience::All, stream: ONLINE, message, fault };
+            let ended = WatchedRun { lie: Some(lie), ..honest.clone() }.run::<F>();
             let knows = |error: &ProtocolError| {
                 matches!(error, ProtocolError::Cheated { .. } | ProtocolError::Misbehaved { .. })
             };

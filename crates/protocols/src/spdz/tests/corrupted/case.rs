@@ -11,8 +11,8 @@ use crate::harness::{expected, write};
 use crate::spdz::tests::runs::planned_with;
 
 /// A planned program with inputs and what it must give.
-pub(super) struct Case {
-    pub(super) part: Part,
+pub(super) struct CorruptedCase {
+    pub(super) part: TestComputation,
     pub(super) bytes: Vec<u8>,
     pub(super) parties: usize,
     pub(super) field: FieldName,
@@ -22,7 +22,7 @@ pub(super) struct Case {
 
 /// Computation of a program on inputs of the first and the last party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TestComputation {
     /// Everything below; one output to all, and one to the first party.
     All,
     /// A sum of inputs that are proven to be in range, to all.
@@ -63,7 +63,7 @@ const WIDE: ElementType = ElementType::signed(12);
 
 /// The instructions after the inputs, which are values 0 (where there is a matrix, that) and 1; and
 /// the outputs, each an element and a value.
-fn instructions(part: Part) -> (Vec<Instruction>, Vec<(ElementType, u64)>) {
+fn instructions(part: TestComputation) -> (Vec<Instruction>, Vec<(ElementType, u64)>) {
     let bit = ElementType::unsigned(1);
     let of = |op: Op, element, a: u64, b: u64, result: u64| {
         instruction(op, element, [a, b, 0], [0; 4], Some(result))
@@ -79,7 +79,7 @@ fn instructions(part: Part) -> (Vec<Instruction>, Vec<(ElementType, u64)>) {
         (vec![wide(0, entries, 2), wide(1, LANES, 3), last], vec![(WIDE, 4)])
     };
     match part {
-        Part::All => {
+        TestComputation::All => {
             let all = vec![
                 matrix(ELEMENT, 0, 1, 2),
                 of(Op::Mul, ELEMENT, 1, 2, 3),
@@ -89,21 +89,27 @@ fn instructions(part: Part) -> (Vec<Instruction>, Vec<(ElementType, u64)>) {
             ];
             (all, vec![(bit, 6), (ELEMENT, 5)])
         }
-        Part::Inputs | Part::Sum => widened(LANES, of(Op::Add, WIDE, 2, 3, 4)),
-        Part::Product => widened(LANES, of(Op::Mul, WIDE, 2, 3, 4)),
-        Part::Square => widened(LANES, of(Op::Mul, WIDE, 3, 3, 4)),
-        Part::Comparison => (vec![of(Op::Lt, ELEMENT, 0, 1, 2)], vec![(bit, 2)]),
-        Part::ComparedProduct => {
+        TestComputation::Inputs | TestComputation::Sum => {
+            widened(LANES, of(Op::Add, WIDE, 2, 3, 4))
+        }
+        TestComputation::Product => widened(LANES, of(Op::Mul, WIDE, 2, 3, 4)),
+        TestComputation::Square => widened(LANES, of(Op::Mul, WIDE, 3, 3, 4)),
+        TestComputation::Comparison => (vec![of(Op::Lt, ELEMENT, 0, 1, 2)], vec![(bit, 2)]),
+        TestComputation::ComparedProduct => {
             let (mut instructions, _) = widened(LANES, of(Op::Mul, WIDE, 3, 2, 4));
             instructions.push(of(Op::Lt, WIDE, 4, 3, 5));
             (instructions, vec![(bit, 5)])
         }
-        Part::Matrix => widened(LANES * LANES, matrix(WIDE, 2, 3, 4)),
+        TestComputation::Matrix => widened(LANES * LANES, matrix(WIDE, 2, 3, 4)),
     }
 }
 
 /// The program of a part for so many parties.
-pub(super) fn case<F: Field>(part: Part, parties: usize, field: FieldName) -> Case {
+pub(super) fn case<F: Field>(
+    part: TestComputation,
+    parties: usize,
+    field: FieldName,
+) -> CorruptedCase {
     let column = |name: &str, element| Column {
         name: name.to_string(),
         element,
@@ -119,14 +125,18 @@ pub(super) fn case<F: Field>(part: Part, parties: usize, field: FieldName) -> Ca
     let output = |number: usize, element| OutputPort {
         name: format!("output_{number}"),
         parties: match (part, number) {
-            (Part::Square, _) | (_, 1) => vec![0],
+            (TestComputation::Square, _) | (_, 1) => vec![0],
             _ => (0..parties as u16).collect(),
         },
         rows: LANES.into(),
         columns: vec![column("y", element)],
         rows_of: None,
     };
-    let entries = if matches!(part, Part::All | Part::Matrix) { LANES * LANES } else { LANES };
+    let entries = if matches!(part, TestComputation::All | TestComputation::Matrix) {
+        LANES * LANES
+    } else {
+        LANES
+    };
     let (instructions, results) = instructions(part);
     let outputs = results.iter().enumerate().map(|(i, &(element, _))| output(i, element));
     let description = Description {
@@ -145,10 +155,13 @@ pub(super) fn case<F: Field>(part: Part, parties: usize, field: FieldName) -> Ca
         instruction(Op::Output, element, [value, 0, 0], [i as u64, 0, 0, 0], None)
     }));
     let program = write(&program, &description);
-    let proven = matches!(part, Part::All | Part::Inputs | Part::ComparedProduct);
+    let proven = matches!(
+        part,
+        TestComputation::All | TestComputation::Inputs | TestComputation::ComparedProduct
+    );
     let bytes = planned_with::<F>(&program, parties, field, (16, proven));
     let bytes = bytes.expect("it can be planned");
     let inputs = random_inputs(17, &description);
     let expected = expected(&program, &inputs);
-    Case { part, bytes, parties, field, inputs, expected }
+    CorruptedCase { part, bytes, parties, field, inputs, expected }
 }

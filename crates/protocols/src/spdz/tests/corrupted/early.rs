@@ -14,8 +14,8 @@ use phineus_correlated::authenticated::Dealer;
 use phineus_crypto::Block;
 use phineus_crypto::field::{F61, Field, FieldName};
 
-use super::alike::{Alike, Crooked};
-use super::case::{Part, case};
+use super::alike::{ConsistentDeviation, CorruptedRandomness};
+use super::case::{TestComputation, case};
 use super::online_phase;
 use crate::ProtocolError;
 use crate::spdz::check::message_bytes;
@@ -53,16 +53,16 @@ const BEYOND: u32 = 54;
 
 #[test]
 fn a_lie_about_a_product_is_found_before_a_comparison_shows_it() {
-    let case = Arc::new(case::<F61>(Part::ComparedProduct, 2, FieldName::F61));
+    let case = Arc::new(case::<F61>(TestComputation::ComparedProduct, 2, FieldName::F61));
     let said: [Said; 2] = Default::default();
     let ends = memory_mesh(2).into_iter().map(|parties| {
         let me = parties.me();
         let parties = listening(parties, &said[me]);
-        let lie = (me == 1).then_some(Alike::Factor(BEYOND));
+        let lie = (me == 1).then_some(ConsistentDeviation::Factor(BEYOND));
         let case = case.clone();
         thread::spawn(move || {
             let dealer = Dealer::<F61>::insecure(Block::from_bits(29), me, 2);
-            online_phase(&case, parties, Crooked::new(dealer, lie), lie).map(|_| ())
+            online_phase(&case, parties, CorruptedRandomness::new(dealer, lie), lie).map(|_| ())
         })
     });
     let ends: Vec<_> = ends.collect();

@@ -1,4 +1,4 @@
-//! [`Lying`]: a channel that changes one message of a corrupted party.
+//! [`TamperingChannel`]: a channel that changes one message of a corrupted party.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use phineus_channels::{Altering, MessagePosition, flip_bit};
 
 /// Fault that is injected into a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum MessageFault {
     /// One bit of it is another one.
     Flipped(usize),
     /// It is left out; as many zeros come before the corrupted party next listens.
@@ -24,8 +24,13 @@ pub(super) enum Fault {
 }
 
 /// Every fault that is not about a bit.
-pub(super) const FRAMING: [Fault; 5] =
-    [Fault::Dropped, Fault::Doubled, Fault::Cut, Fault::Swapped, Fault::Gone];
+pub(super) const FRAMING: [MessageFault; 5] = [
+    MessageFault::Dropped,
+    MessageFault::Doubled,
+    MessageFault::Cut,
+    MessageFault::Swapped,
+    MessageFault::Gone,
+];
 
 /// Who hears a lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +47,12 @@ impl Audience {
 
 /// Which message is changed: whose to whom, of which stream, which one, and how.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lie {
+pub(super) struct Tampering {
     pub(super) from: usize,
     pub(super) to: Audience,
     pub(super) stream: usize,
     pub(super) message: usize,
-    pub(super) fault: Fault,
+    pub(super) fault: MessageFault,
 }
 
 /// The lengths of all messages of a stream.
@@ -57,26 +62,32 @@ pub(super) type Lens = Arc<Mutex<Vec<usize>>>;
 type Flip = Box<dyn FnMut(MessagePosition, &mut [u8]) + Send>;
 
 /// Counts messages by their lengths, and changes one.
-pub(super) struct Lying {
+pub(super) struct TamperingChannel {
     channel: Altering<Flip>,
     lens: Lens,
     /// The message that is changed, and how.
-    lie: Option<(usize, Fault)>,
+    lie: Option<(usize, MessageFault)>,
     /// Messages from the changed one on that have not been sent.
     held: Option<Vec<Vec<u8>>>,
     gone: bool,
 }
 
-impl Lying {
-    pub(super) fn new(channel: MemoryChannel, lens: Lens, lie: Option<(usize, Fault)>) -> Lying {
+impl TamperingChannel {
+    pub(super) fn new(
+        channel: MemoryChannel,
+        lens: Lens,
+        lie: Option<(usize, MessageFault)>,
+    ) -> TamperingChannel {
         let flip = move |place: MessagePosition, bytes: &mut [u8]| match lie {
-            Some((number, Fault::Flipped(bit))) if place.message == number && !bytes.is_empty() => {
+            Some((number, MessageFault::Flipped(bit)))
+                if place.message == number && !bytes.is_empty() =>
+            {
                 flip_bit(bytes, bit % (8 * bytes.len()));
             }
             _ => {}
         };
         let channel = Altering::new(channel, Box::new(flip) as Flip);
-        Lying { channel, lens, lie, held: None, gone: false }
+        TamperingChannel { channel, lens, lie, held: None, gone: false }
     }
 
     fn alive(&self) -> Result<(), ChannelError> {
@@ -92,15 +103,15 @@ impl Lying {
         let (_, fault) = self.lie.expect("only lies hold messages back");
         let mut missing = 0;
         match fault {
-            Fault::Dropped => missing = held.remove(0).len(),
-            Fault::Doubled => held.insert(0, held[0].clone()),
-            Fault::Cut => {
+            MessageFault::Dropped => missing = held.remove(0).len(),
+            MessageFault::Doubled => held.insert(0, held[0].clone()),
+            MessageFault::Cut => {
                 let half = held[0].len() / 2;
                 missing = held[0].len() - half;
                 held[0].truncate(half);
             }
-            Fault::Swapped if held.len() > 1 => held.swap(0, 1),
-            Fault::Swapped | Fault::Flipped(_) | Fault::Gone => {}
+            MessageFault::Swapped if held.len() > 1 => held.swap(0, 1),
+            MessageFault::Swapped | MessageFault::Flipped(_) | MessageFault::Gone => {}
         }
         for message in held.iter().filter(|message| !message.is_empty()) {
             self.channel.send(message)?;
@@ -112,7 +123,7 @@ impl Lying {
     }
 }
 
-impl Channel for Lying {
+impl Channel for TamperingChannel {
     fn send_with<R>(
         &mut self,
         len: usize,
@@ -126,11 +137,11 @@ impl Channel for Lying {
         };
         let fault = self.lie.filter(|lie| lie.0 == number && len > 0).map(|lie| lie.1);
         match fault {
-            Some(Fault::Gone) => {
+            Some(MessageFault::Gone) => {
                 self.gone = true;
                 self.alive()?;
             }
-            Some(Fault::Flipped(_)) | None => {}
+            Some(MessageFault::Flipped(_)) | None => {}
             Some(_) => self.held = Some(Vec::new()),
         }
         if let Some(held) = &mut self.held {
@@ -162,7 +173,7 @@ impl Channel for Lying {
     }
 }
 
-impl Drop for Lying {
+impl Drop for TamperingChannel {
     fn drop(&mut self) {
         // A peer that is gone hears nothing.
         self.release().ok();

@@ -1,4 +1,4 @@
-//! [`Link`]: state for one peer: OTs and products with keys, in both directions.
+//! [`PeerState`]: state for one peer: OTs and products with keys, in both directions.
 //!
 //! Source, cost and what is not protected: those of `ot` and `cope`. Each direction has a session
 //! of its own, which follows from the common one and the numbers of its sender and receiver.
@@ -8,7 +8,7 @@ use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_ot::{
-    FieldBits, RandomOtReceiver, RandomOtSender, Security, SessionId, SoftSpokenReceiver,
+    AdversaryModel, FieldBits, RandomOtReceiver, RandomOtSender, SessionId, SoftSpokenReceiver,
     SoftSpokenSender,
 };
 use sha2::{Digest, Sha256};
@@ -20,7 +20,7 @@ use super::limits::tiles_room;
 use crate::CorrelatedError;
 
 /// State of one party for one peer.
-pub(super) struct Link<F: Field> {
+pub(super) struct PeerState<F: Field> {
     pub(super) sender: RandomOtSender<SoftSpokenSender>,
     pub(super) receiver: RandomOtReceiver<SoftSpokenReceiver>,
     pub(super) owner: CopeOwner,
@@ -34,7 +34,7 @@ pub(super) struct Link<F: Field> {
     pub(super) pads: Zeroizing<Vec<F>>,
 }
 
-impl<F: Field> Link<F> {
+impl<F: Field> PeerState<F> {
     /// Both directions with `peer`; the party of lower number sends first.
     pub(super) fn setup<C: Channel>(
         parties: &mut Parties<C>,
@@ -43,12 +43,12 @@ impl<F: Field> Link<F> {
         session: &SessionId,
         field: FieldBits,
         key: F,
-    ) -> Result<Link<F>, CorrelatedError> {
+    ) -> Result<PeerState<F>, CorrelatedError> {
         let me = parties.me();
         let ahead_bytes = parties.ahead_bytes();
         let channel = parties.channel(peer);
         let (outgoing, incoming) = (direction(session, me, peer), direction(session, peer, me));
-        let security = Security::Malicious;
+        let security = AdversaryModel::Malicious;
         let send = |channel: &mut C, prg: &mut Prg| {
             let delta = Delta::random(prg);
             SoftSpokenSender::setup_for(channel, prg, &outgoing, field, security, delta)
@@ -73,7 +73,7 @@ impl<F: Field> Link<F> {
         let mut theirs = Zeroizing::new(Block::ZERO);
         channel.recv(theirs.as_mut_bytes())?;
         let owner = CopeOwner::setup::<F>(channel, &mut sender)?;
-        Ok(Link {
+        Ok(PeerState {
             sender,
             receiver,
             owner,
@@ -98,6 +98,6 @@ fn direction(session: &SessionId, sender: usize, receiver: usize) -> SessionId {
 }
 
 /// Returns the state for `peer`.
-pub(super) fn link<F: Field>(links: &mut [Option<Link<F>>], peer: usize) -> &mut Link<F> {
+pub(super) fn link<F: Field>(links: &mut [Option<PeerState<F>>], peer: usize) -> &mut PeerState<F> {
     links[peer].as_mut().expect("there is a link to every peer")
 }

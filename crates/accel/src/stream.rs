@@ -1,4 +1,4 @@
-//! [`Lane`]: a stream of a device, with buffers on the device and in the process.
+//! [`Stream`]: a stream of a device, with buffers on the device and in the process.
 //!
 //! What goes there is copied into memory that the driver may not move, and crosses the bus from
 //! there while the processor does something else; and so back. Invariants: a buffer here is touched
@@ -13,7 +13,7 @@ use zeroize::Zeroize;
 use crate::device::{BUFFER_BYTES, Error, asked};
 
 /// A stream and its buffers.
-pub(crate) struct Lane {
+pub(crate) struct Stream {
     upload: PinnedHostSlice<u8>,
     download: PinnedHostSlice<u8>,
     /// The addresses of the two, which a device that is lost does not tell any more.
@@ -26,9 +26,9 @@ pub(crate) struct Lane {
     pub(crate) stream: Arc<CudaStream>,
 }
 
-impl Lane {
+impl Stream {
     /// Buffers of a device and a stream, all zeros.
-    pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Lane, Error> {
+    pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Stream, Error> {
         let stream = asked("making a stream", context.new_stream())?;
         let pinned = || {
             // SAFETY: filled with zeros before anybody reads it.
@@ -48,7 +48,7 @@ impl Lane {
             *pages = asked("taking memory of the process", pinned.as_mut_ptr())? as usize;
         }
         let [upload, download] = pinned;
-        let lane = Lane { upload, download, pages, input, results, planes, buffers, stream };
+        let lane = Stream { upload, download, pages, input, results, planes, buffers, stream };
         lane.wait()?;
         Ok(lane)
     }
@@ -91,7 +91,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for Stream {
     fn drop(&mut self) {
         // Of a device that is lost nothing can be wiped; what is here always is.
         let _ = self.wait();

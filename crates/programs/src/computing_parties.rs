@@ -1,4 +1,4 @@
-//! [`Accompanied`]: a program of two parties, computed by as many as are wanted.
+//! [`WithComputingParties`]: a program of two parties, computed by as many as are wanted.
 
 use phineus_bytecode::Table;
 use phineus_frontend::{
@@ -8,9 +8,9 @@ use phineus_frontend::{
 
 /// A program whose two parties bring and learn everything, with more parties that compute beside
 /// them: who holds no share of a value learns nothing unless all that hold one work together.
-pub(super) struct Accompanied<P>(pub(super) P);
+pub(super) struct WithComputingParties<P>(pub(super) P);
 
-impl<P: Program> Program for Accompanied<P> {
+impl<P: Program> Program for WithComputingParties<P> {
     fn name(&self) -> &str {
         self.0.name()
     }

@@ -8,14 +8,14 @@ use phineus_channels::{
     MemorySettings, Mesh, MeshSettings, Timeouts, Transport, connect_mesh,
 };
 
+use crate::disclosed::Disclosed;
 use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::progress::Progress;
 use crate::protocol::{Adversary, Protocol, ProtocolChoice, STREAMS_MAX};
-use crate::settings::{Choice, Cluster, Together};
-use crate::told::Told;
+use crate::settings::{Choice, Cluster, Participation};
 
 /// Settings for connecting to the other parties.
-pub struct Meeting<'a> {
+pub struct ConnectSettings<'a> {
     /// The names of the parties, clients last.
     pub members: &'a [String],
     /// How many of them are clients.
@@ -24,7 +24,7 @@ pub struct Meeting<'a> {
     pub party: u16,
 }
 
-impl Meeting<'_> {
+impl ConnectSettings<'_> {
     fn names(&self) -> Vec<&str> {
         self.members.iter().map(String::as_str).collect()
     }
@@ -43,7 +43,7 @@ fn connected_streams(choice: ProtocolChoice) -> u16 {
 }
 
 /// How long the parties wait for each other, and for what else.
-fn timeouts(together: &Together) -> Timeouts {
+fn timeouts(together: &Participation) -> Timeouts {
     let connect = Duration::from_secs(together.timeout_s.max(1));
     Timeouts { connect, ..Timeouts::default() }
 }
@@ -53,8 +53,8 @@ fn timeouts(together: &Together) -> Timeouts {
 /// # Errors
 /// If not all come, or they want different things.
 pub fn meet_in_memory(
-    together: &Together,
-    meeting: &Meeting<'_>,
+    together: &Participation,
+    meeting: &ConnectSettings<'_>,
     network: &MemoryNetwork,
     progress: &Progress,
 ) -> Result<Mesh, Failure> {
@@ -73,7 +73,7 @@ pub fn meet_in_memory(
     let on_wait =
         &mut |waiting: &ConnectProgress<'_>| progress.waiting(waiting.missing, waiting.elapsed);
     let met = network.meet(&settings, on_wait);
-    met.map_err(|error| Failure::from(error).revealed(Told::Nothing.sentence()))
+    met.map_err(|error| Failure::from(error).revealed(Disclosed::Nothing.sentence()))
 }
 
 /// Connects all parties; by stream and by party of the program.
@@ -82,8 +82,8 @@ pub fn meet_in_memory(
 /// If not all can be reached in time, they have other keys than are trusted, or they want different
 /// things.
 pub fn meet(
-    together: &Together,
-    meeting: &Meeting<'_>,
+    together: &Participation,
+    meeting: &ConnectSettings<'_>,
     (own, config, security): (&Cluster, &ClusterConfig, &ConnectionSecurity),
     progress: &Progress,
 ) -> Result<Mesh, Failure> {
@@ -119,7 +119,7 @@ pub fn meet(
         progress.waiting(waiting.missing, waiting.elapsed);
     };
     let mesh = connect_mesh(&settings, &mut on_wait).map_err(|error| {
-        placed(error, &cluster, (own, together)).revealed(Told::Hello.sentence())
+        placed(error, &cluster, (own, together)).revealed(Disclosed::Hello.sentence())
     })?;
     if !together.is_all_ours {
         let channels = mesh.iter().flatten().flatten();
@@ -139,7 +139,7 @@ pub fn meet(
 fn placed(
     error: ChannelError,
     cluster: &ClusterConfig,
-    (own, together): (&Cluster, &Together),
+    (own, together): (&Cluster, &Participation),
 ) -> Failure {
     use ChannelError as E;
     let party = match &error {

@@ -5,13 +5,13 @@ use std::ops::Range;
 use crate::garbled::limits::GATES_PER_PIECE;
 
 /// Gates `gates` of a batch, whose second inputs are `second`, used cyclically.
-pub(super) struct Piece {
+pub(super) struct GateRange {
     pub(super) gates: Range<usize>,
     pub(super) second: Range<usize>,
 }
 
 /// Pieces of a batch of `gates` gates with `period` second inputs, in order.
-pub(super) fn pieces(gates: usize, period: usize) -> impl Iterator<Item = Piece> {
+pub(super) fn pieces(gates: usize, period: usize) -> impl Iterator<Item = GateRange> {
     // Whole periods if they fit, else parts of one period at a time.
     let whole = GATES_PER_PIECE.checked_div(period).unwrap_or(0) * period;
     let mut start = 0;
@@ -28,7 +28,7 @@ pub(super) fn pieces(gates: usize, period: usize) -> impl Iterator<Item = Piece>
             (length, at..at + length)
         };
         start += length;
-        Some(Piece { gates: start - length..start, second })
+        Some(GateRange { gates: start - length..start, second })
     })
 }
 

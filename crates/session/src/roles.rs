@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use phineus_bytecode::binary::finish_blocks;
-use phineus_bytecode::{Description, FileSummary, Kind, ProgramWriter};
+use phineus_bytecode::{Description, FileKind, FileSummary, ProgramWriter};
 use phineus_channels::{ClusterConfig, PARTIES_MAX, check_name};
 use phineus_plan::Scratch;
 
@@ -25,26 +25,26 @@ use owners::owners;
 
 /// Who takes part.
 #[derive(Clone, Debug)]
-pub struct Cast {
+pub struct Roles {
     /// Those who compute, then the clients: by their names in the cluster.
     pub members: Vec<String>,
     /// How many of them compute.
     pub computing: usize,
     /// Who takes whose place; nothing if the parties of the program compute.
-    recast: Option<Recast>,
+    recast: Option<RenamedRoles>,
 }
 
 /// Members by what the program calls them.
 #[derive(Clone, Debug)]
-struct Recast {
+struct RenamedRoles {
     inputs: BTreeMap<String, u16>,
     outputs: BTreeMap<String, Vec<u16>>,
 }
 
-impl Cast {
+impl Roles {
     /// The parties of `description` compute, under these names.
-    pub fn plain(members: Vec<String>) -> Cast {
-        Cast { computing: members.len(), members, recast: None }
+    pub fn plain(members: Vec<String>) -> Roles {
+        Roles { computing: members.len(), members, recast: None }
     }
 
     /// Casts the program that `description` describes; among the parties of `cluster`, or of any
@@ -56,13 +56,13 @@ impl Cast {
         description: &Description,
         options: &Outsourcing,
         cluster: Option<&ClusterConfig>,
-    ) -> Result<Cast, Failure> {
+    ) -> Result<Roles, Failure> {
         if description.plan.is_some() {
-            return Cast::of_plan(description, description.computing(), options, cluster);
+            return Roles::of_plan(description, description.computing(), options, cluster);
         }
         let stated = computing(options, cluster)?;
         if stated.is_none() && !options.is_stated() {
-            return program_names(description, cluster, None, &[]).map(Cast::plain);
+            return program_names(description, cluster, None, &[]).map(Roles::plain);
         }
         let owners = owners(description, options, cluster, stated.as_deref())?;
         let computing = match stated {
@@ -93,11 +93,11 @@ impl Cast {
         };
         let inputs = description.inputs.iter().map(|port| port.name.clone());
         let outputs = description.outputs.iter().map(|port| port.name.clone());
-        let recast = Recast {
+        let recast = RenamedRoles {
             inputs: inputs.zip(owners.inputs.iter().map(known)).collect(),
             outputs: outputs.zip(owners.outputs.iter().map(learners)).collect(),
         };
-        Ok(Cast { members, computing: computing.len(), recast: Some(recast) })
+        Ok(Roles { members, computing: computing.len(), recast: Some(recast) })
     }
 
     /// A plan says itself who computes.
@@ -106,7 +106,7 @@ impl Cast {
         computing: usize,
         options: &Outsourcing,
         cluster: Option<&ClusterConfig>,
-    ) -> Result<Cast, Failure> {
+    ) -> Result<Roles, Failure> {
         let wanted = self::computing(options, cluster)?;
         let is_other = wanted.is_some_and(|names| names != description.parties[..computing]);
         if is_other || !options.inputs_from.is_empty() || !options.outputs_to.is_empty() {
@@ -116,10 +116,10 @@ impl Cast {
                 .remedy("run it without these options, or plan it again with them"));
         }
         if computing == description.parties.len() {
-            return program_names(description, cluster, None, &[]).map(Cast::plain);
+            return program_names(description, cluster, None, &[]).map(Roles::plain);
         }
         check_members(&description.parties, cluster)?;
-        Ok(Cast { members: description.parties.clone(), computing, recast: None })
+        Ok(Roles { members: description.parties.clone(), computing, recast: None })
     }
 
     /// Who is whom, where the program's parties have other names here and are taken in their order.
@@ -204,11 +204,11 @@ pub fn described(
     description: Description,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    assert!(traced.kind == Kind::Program, "a plan is not changed");
+    assert!(traced.kind == FileKind::Program, "a plan is not changed");
     if let Some(blocks) = &traced.blocks {
         return described_blocks((traced, blocks), description, scratch);
     }
-    let mut writer = ProgramWriter::new(scratch.file(), Kind::Program)?;
+    let mut writer = ProgramWriter::new(scratch.file(), FileKind::Program)?;
     traced
         .file
         .reader()?
