@@ -16,9 +16,9 @@ use phineus_session::settings::{
 use phineus_tables::quantity::parse_size;
 
 pub(crate) use choices::OtChoice;
-pub(crate) use inputs::{Outsourcing, Reading};
+pub(crate) use inputs::{OutsourcingArguments, ReadingArguments};
 
-use choices::{Variants, choice};
+use choices::{VariantArguments, choice};
 
 use crate::leftovers::leftovers;
 
@@ -51,9 +51,9 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run an example on this machine: generated data, a memory limit, and a check of the answer
-    Demo(Demo),
+    Demo(DemoArguments),
     /// Run a program as one party, or with --local all parties on this machine
-    Run(Run),
+    Run(RunArguments),
     /// Make the triples and garbled tables of a later run together with the other parties, and store
     /// them encrypted
     ///
@@ -61,34 +61,34 @@ pub(crate) enum Command {
     /// (--preprocessing stored=FILE) of the same program and sizes by the same parties. Once a run has
     /// begun to use it, it cannot be used again, even if that run fails. It is encrypted under a key
     /// that stays in --id-dir: without the key, or after the run, nobody can read it.
-    Preprocess(Preprocess),
+    Preprocess(PreprocessArguments),
     /// State exactly what a run would cost and reveal, without running it
-    Explain(Explain),
+    Explain(ExplainArguments),
     /// Plan a program and write the plan to a file
-    Plan(Plan),
+    Plan(PlanArguments),
     /// Print a program or a planned program as text
-    Show(Show),
+    Show(ShowArguments),
     /// Prove that a plan computes its program, or check a program; for C, state what it would leak
-    Check(Check),
+    Check(CheckArguments),
     /// List the built-in programs
-    Programs(Programs),
+    Programs(ProgramsArguments),
     /// Generate input files for a program
-    Data(Data),
+    Data(DataArguments),
     /// Report the kernels, storage, memory and peers of this machine
-    Doctor(Doctor),
+    Doctor(DoctorArguments),
     /// Make keys, and trust the keys of other parties
-    Id(Id),
+    Id(IdArguments),
     /// Measure the speed of this machine
-    Bench(Bench),
+    Bench(BenchArguments),
     /// Explain a command or an error code
-    Help(Help),
+    Help(HelpArguments),
     /// Read a C program for another process of Phineus, which asks on stdin
     #[command(hide = true)]
     ReadC(ReadC),
 }
 
 #[derive(Args)]
-pub(crate) struct Help {
+pub(crate) struct HelpArguments {
     /// A command such as `run` or `id trust`, or an error code such as E4102
     #[arg(value_name = "COMMAND OR CODE")]
     pub(crate) what: Vec<String>,
@@ -112,14 +112,14 @@ impl Command {
 }
 
 #[derive(Args)]
-pub(crate) struct Programs {
+pub(crate) struct ProgramsArguments {
     /// Describe one program: a name, a circuit, a directory of circuits or a C program
     pub(crate) name: Option<String>,
 }
 
 /// The program and its public parameters.
 #[derive(Args, Clone)]
-pub(crate) struct ProgramChoice {
+pub(crate) struct ProgramArguments {
     /// The name of a built-in program (see `phineus programs`), a C program (.c), a program as text
     /// (.phi), a Bristol circuit (.txt), or a traced or planned file
     #[arg(value_name = "PROGRAM")]
@@ -129,16 +129,16 @@ pub(crate) struct ProgramChoice {
     pub(crate) parameters: Vec<(String, String)>,
 }
 
-impl ProgramChoice {
+impl ProgramArguments {
     pub(crate) fn settings(&self) -> settings::ProgramChoice {
-        let ProgramChoice { program, parameters } = self.clone();
+        let ProgramArguments { program, parameters } = self.clone();
         settings::ProgramChoice { program, parameters }
     }
 }
 
 /// Numbers of rows, for commands that read no values.
 #[derive(Args, Clone, Default)]
-pub(crate) struct Sizes {
+pub(crate) struct RowCountArguments {
     /// The number of rows of an input, as in site_a=100000
     #[arg(long, value_name = "INPUT=ROWS", value_parser = parse_pair)]
     pub(crate) rows: Vec<(String, String)>,
@@ -146,12 +146,12 @@ pub(crate) struct Sizes {
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadingArguments,
 }
 
-impl Sizes {
+impl RowCountArguments {
     pub(crate) fn settings(&self) -> settings::Sizes {
-        let Sizes { rows, inputs, reading } = self.clone();
+        let RowCountArguments { rows, inputs, reading } = self.clone();
         settings::Sizes { rows, inputs: input_tables(&inputs), reading: reading.settings() }
     }
 }
@@ -163,7 +163,7 @@ fn input_tables(arguments: &[String]) -> Vec<InputTable> {
 
 /// The memory limit, and storage for pages that do not fit.
 #[derive(Args, Clone)]
-pub(crate) struct Resources {
+pub(crate) struct ResourceArguments {
     /// The limit on the resident memory of a party's process, including its code, such as 256MiB; if
     /// it is too small, the message states the least limit that works
     #[arg(long, value_name = "SIZE", env = "PHINEUS_MEMORY", value_parser = parse_size)]
@@ -181,9 +181,9 @@ pub(crate) struct Resources {
     pub(crate) gpu: GpuChoice,
 }
 
-impl Resources {
+impl ResourceArguments {
     pub(crate) fn settings(&self) -> settings::Resources {
-        let Resources { swap_dir, storage, gpu, .. } = self.clone();
+        let ResourceArguments { swap_dir, storage, gpu, .. } = self.clone();
         let leftovers = leftovers().clone();
         settings::Resources { memory: self.limit(), swap_dir, storage, gpu, leftovers }
     }
@@ -196,7 +196,7 @@ impl Resources {
 
 /// The parties, their addresses and the protocol.
 #[derive(Args, Clone)]
-pub(crate) struct Together {
+pub(crate) struct PartyArguments {
     /// Run all parties on this machine, each in its own process
     #[arg(long, conflicts_with_all = ["as_party", "cluster"])]
     pub(crate) local: bool,
@@ -222,7 +222,7 @@ pub(crate) struct Together {
     #[arg(value_parser = choice::<OtExtension>())]
     pub(crate) ot: OtExtension,
     #[command(flatten)]
-    pub(crate) variants: Variants,
+    pub(crate) variants: VariantArguments,
     /// The key file of stored preprocessing; made if it does not exist, readable only by its owner
     /// [default: stored.key in --id-dir; with --local NAME.key beside each file]
     #[arg(long, value_name = "FILE", env = "PHINEUS_STORED_KEY")]
@@ -244,7 +244,7 @@ pub(crate) struct Together {
     pub(crate) child: Option<PathBuf>,
 }
 
-impl Together {
+impl PartyArguments {
     pub(crate) fn settings(&self) -> settings::Participation {
         let together = self.clone();
         settings::Participation {
@@ -268,26 +268,26 @@ impl Together {
 }
 
 #[derive(Args, Clone)]
-pub(crate) struct Run {
+pub(crate) struct RunArguments {
     #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+    pub(crate) choice: ProgramArguments,
     #[command(flatten)]
-    pub(crate) together: Together,
+    pub(crate) together: PartyArguments,
     #[command(flatten)]
-    pub(crate) outsourcing: Outsourcing,
+    pub(crate) outsourcing: OutsourcingArguments,
     /// An input file, by the name of the input or its party: CSV with a header, .npy, and with the
     /// feature `parquet` .parquet and .arrow; - is stdin
     #[arg(long = "in", value_name = "[NAME=]FILE")]
     pub(crate) inputs: Vec<String>,
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: ReadingArguments,
     /// The file of a result, by the name of the output if there are several; other results go to
     /// stdout. The extension states the format: .csv, .npy, and with the feature `parquet` .parquet
     /// and .arrow
     #[arg(long = "out", value_name = "[NAME=]FILE")]
     pub(crate) outputs: Vec<String>,
     #[command(flatten)]
-    pub(crate) resources: Resources,
+    pub(crate) resources: ResourceArguments,
     /// The network, for --protocol auto (default: that of --simulate, or else one machine); all
     /// parties must state the same
     #[arg(long, value_name = "MODEL", value_parser = parse_network)]
@@ -332,7 +332,7 @@ pub(crate) struct Run {
     pub(crate) report: PathBuf,
 }
 
-impl Run {
+impl RunArguments {
     /// The settings of the session.
     pub(crate) fn settings(&self) -> settings::Run {
         let preprocessing = match self.fake_preprocessing {
@@ -358,23 +358,23 @@ impl Run {
 }
 
 #[derive(Args, Clone)]
-pub(crate) struct Preprocess {
+pub(crate) struct PreprocessArguments {
     #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+    pub(crate) choice: ProgramArguments,
     #[command(flatten)]
-    pub(crate) together: Together,
+    pub(crate) together: PartyArguments,
     #[command(flatten)]
-    pub(crate) outsourcing: Outsourcing,
+    pub(crate) outsourcing: OutsourcingArguments,
     #[command(flatten)]
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: RowCountArguments,
     #[command(flatten)]
-    pub(crate) resources: Resources,
+    pub(crate) resources: ResourceArguments,
     /// The file to write; with --local a directory, with NAME.prep for each party
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 }
 
-impl Preprocess {
+impl PreprocessArguments {
     /// The settings of a session that ends when its correlated randomness is made.
     pub(crate) fn settings(&self) -> settings::Run {
         settings::Run {
@@ -394,15 +394,15 @@ impl Preprocess {
 }
 
 #[derive(Args, Clone)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArguments {
     #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+    pub(crate) choice: ProgramArguments,
     #[command(flatten)]
-    pub(crate) outsourcing: Outsourcing,
+    pub(crate) outsourcing: OutsourcingArguments,
     #[command(flatten)]
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: RowCountArguments,
     #[command(flatten)]
-    pub(crate) resources: Resources,
+    pub(crate) resources: ResourceArguments,
     /// The network to predict the time for
     #[arg(long, value_name = "MODEL", value_parser = parse_network)]
     pub(crate) net: Option<NetworkModel>,
@@ -415,7 +415,7 @@ pub(crate) struct Explain {
     #[arg(value_parser = choice::<OtChoice>())]
     pub(crate) ot: OtChoice,
     #[command(flatten)]
-    pub(crate) variants: Variants,
+    pub(crate) variants: VariantArguments,
     /// State the costs of a run with `--fake-preprocessing`: correlated randomness from a simulated
     /// trusted dealer, NO SECURITY
     #[arg(long)]
@@ -427,15 +427,15 @@ pub(crate) struct Explain {
 }
 
 #[derive(Args, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct PlanArguments {
     #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+    pub(crate) choice: ProgramArguments,
     #[command(flatten)]
-    pub(crate) outsourcing: Outsourcing,
+    pub(crate) outsourcing: OutsourcingArguments,
     #[command(flatten)]
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: RowCountArguments,
     #[command(flatten)]
-    pub(crate) resources: Resources,
+    pub(crate) resources: ResourceArguments,
     /// The protocol
     #[arg(long, value_name = "NAME", default_value = "garbled", env = "PHINEUS_PROTOCOL")]
     #[arg(value_parser = choice::<Protocol>())]
@@ -445,7 +445,7 @@ pub(crate) struct Plan {
     #[arg(value_parser = choice::<OtExtension>())]
     pub(crate) ot: OtExtension,
     #[command(flatten)]
-    pub(crate) variants: Variants,
+    pub(crate) variants: VariantArguments,
     /// The file for the plan
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
@@ -455,19 +455,19 @@ pub(crate) struct Plan {
 }
 
 #[derive(Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowArguments {
     /// A traced or planned file, a .phi, a circuit or a built-in name
     #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+    pub(crate) choice: ProgramArguments,
     /// Print only the description, without instructions
     #[arg(long)]
     pub(crate) description: bool,
 }
 
 #[derive(Args)]
-pub(crate) struct Check {
+pub(crate) struct CheckArguments {
     #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+    pub(crate) choice: ProgramArguments,
     /// The program of the plan, if the plan's name and parameters do not identify it
     #[arg(long = "program", value_name = "PROGRAM")]
     pub(crate) source: Option<String>,
@@ -479,9 +479,9 @@ fn table_format() -> PossibleValuesParser {
 }
 
 #[derive(Args)]
-pub(crate) struct Data {
+pub(crate) struct DataArguments {
     #[command(flatten)]
-    pub(crate) choice: ProgramChoice,
+    pub(crate) choice: ProgramArguments,
     /// Directory for the files, one for each input
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) out_dir: PathBuf,
@@ -497,7 +497,7 @@ pub(crate) struct Data {
 }
 
 #[derive(Args)]
-pub(crate) struct Demo {
+pub(crate) struct DemoArguments {
     /// The example
     #[arg(value_enum, default_value_t = DemoSubject::Passwords)]
     pub(crate) what: DemoSubject,
@@ -521,7 +521,7 @@ pub(crate) enum DemoSubject {
 }
 
 #[derive(Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArguments {
     /// Also measure the connection to a peer that runs `doctor --listen`
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "listen")]
     pub(crate) peer: Option<String>,
@@ -537,7 +537,7 @@ pub(crate) struct Doctor {
 }
 
 #[derive(Args)]
-pub(crate) struct Id {
+pub(crate) struct IdArguments {
     /// Directory of the keys
     #[arg(
         long,
@@ -580,7 +580,7 @@ pub(crate) enum IdAction {
 }
 
 #[derive(Args)]
-pub(crate) struct Bench {
+pub(crate) struct BenchArguments {
     /// The subject of the measurement
     #[arg(value_enum)]
     pub(crate) what: BenchSubject,

@@ -22,20 +22,20 @@ const LINE_PAUSE: Duration = Duration::from_secs(10);
 /// One line of a child process to its parent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Line {
+pub(crate) enum ChildMessage {
     Session(Event),
-    End(End),
+    End(ChildExit),
 }
 
 /// How a child process ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "lowercase")]
-pub(crate) enum End {
+pub(crate) enum ChildExit {
     Done,
     Failed { failure: serde_json::Value },
 }
 
-enum Voice {
+enum OutputMode {
     Bar(ProgressBar),
     Lines,
     /// One line of JSON an event, on stdout.
@@ -43,39 +43,39 @@ enum Voice {
     Quiet,
 }
 
-struct Inner {
-    voice: Voice,
+struct DisplayState {
+    voice: OutputMode,
     verbose: bool,
     last_line: Mutex<Option<Instant>>,
 }
 
 /// Shows the events of a session; clones show them at the same place.
 #[derive(Clone)]
-pub(crate) struct Display(Arc<Inner>);
+pub(crate) struct Display(Arc<DisplayState>);
 
 impl Display {
     /// For a user: a bar on a terminal, else lines; nothing if `quiet`.
     pub(crate) fn for_user(quiet: bool, verbose: bool) -> Display {
         let voice = if quiet {
-            Voice::Quiet
+            OutputMode::Quiet
         } else if std::io::stderr().is_terminal() {
-            Voice::Bar(ProgressBar::with_draw_target(
+            OutputMode::Bar(ProgressBar::with_draw_target(
                 Some(1000),
                 ProgressDrawTarget::stderr_with_hz(8),
             ))
         } else {
-            Voice::Lines
+            OutputMode::Lines
         };
         Display::new(voice, verbose)
     }
 
     /// For a parent process: one event a line on stdout.
     pub(crate) fn for_parent() -> Display {
-        Display::new(Voice::Events, false)
+        Display::new(OutputMode::Events, false)
     }
 
-    fn new(voice: Voice, verbose: bool) -> Display {
-        Display(Arc::new(Inner { voice, verbose, last_line: Mutex::new(None) }))
+    fn new(voice: OutputMode, verbose: bool) -> Display {
+        Display(Arc::new(DisplayState { voice, verbose, last_line: Mutex::new(None) }))
     }
 
     /// The line to a session that is shown here, and that a signal ends.
@@ -85,28 +85,28 @@ impl Display {
 
     fn stage(&self, text: &str) {
         match &self.0.voice {
-            Voice::Bar(bar) => {
+            OutputMode::Bar(bar) => {
                 bar.set_style(spinner());
                 bar.set_message(text.to_owned());
                 bar.tick();
             }
-            Voice::Lines if self.0.verbose => say(text),
-            Voice::Lines | Voice::Quiet | Voice::Events => {}
+            OutputMode::Lines if self.0.verbose => say(text),
+            OutputMode::Lines | OutputMode::Quiet | OutputMode::Events => {}
         }
     }
 
     fn note(&self, text: &str) {
         match &self.0.voice {
-            Voice::Bar(bar) => bar.suspend(|| say(text)),
-            Voice::Lines => say(text),
-            Voice::Quiet | Voice::Events => {}
+            OutputMode::Bar(bar) => bar.suspend(|| say(text)),
+            OutputMode::Lines => say(text),
+            OutputMode::Quiet | OutputMode::Events => {}
         }
     }
 
     fn warning(&self, text: &str) {
         match &self.0.voice {
-            Voice::Bar(bar) => bar.suspend(|| say(text)),
-            Voice::Lines | Voice::Quiet | Voice::Events => say(text),
+            OutputMode::Bar(bar) => bar.suspend(|| say(text)),
+            OutputMode::Lines | OutputMode::Quiet | OutputMode::Events => say(text),
         }
     }
 
@@ -116,20 +116,22 @@ impl Display {
             return;
         }
         match &self.0.voice {
-            Voice::Lines if seconds % LINE_PAUSE.as_secs() == 1 => say(&text),
-            Voice::Bar(_) | Voice::Lines | Voice::Events | Voice::Quiet => self.stage(&text),
+            OutputMode::Lines if seconds % LINE_PAUSE.as_secs() == 1 => say(&text),
+            OutputMode::Bar(_) | OutputMode::Lines | OutputMode::Events | OutputMode::Quiet => {
+                self.stage(&text)
+            }
         }
     }
 
     fn running(&self, snapshot: &Snapshot) {
         match &self.0.voice {
-            Voice::Bar(bar) => {
+            OutputMode::Bar(bar) => {
                 bar.set_style(running_style());
                 bar.set_length(snapshot.total.max(1));
                 bar.set_position(snapshot.done);
                 bar.set_message(describe(snapshot));
             }
-            Voice::Lines => {
+            OutputMode::Lines => {
                 let mut last = self.0.last_line.lock().expect("nobody panics while holding it");
                 let first = *last.get_or_insert_with(Instant::now);
                 if first.elapsed() >= LINE_PAUSE {
@@ -140,13 +142,13 @@ impl Display {
                     say(&format!("{percent:3} %  {}", describe(snapshot)));
                 }
             }
-            Voice::Quiet | Voice::Events => {}
+            OutputMode::Quiet | OutputMode::Events => {}
         }
     }
 
     /// Takes the bar away.
     pub(crate) fn clear(&self) {
-        if let Voice::Bar(bar) = &self.0.voice {
+        if let OutputMode::Bar(bar) = &self.0.voice {
             bar.finish_and_clear();
         }
     }
@@ -154,10 +156,10 @@ impl Display {
     /// Tells a parent how the process ends; nothing otherwise.
     pub(crate) fn ended(&self, result: Result<(), &Failure>) {
         self.clear();
-        if matches!(self.0.voice, Voice::Events) {
-            emit(&Line::End(match result {
-                Ok(()) => End::Done,
-                Err(failure) => End::Failed { failure: worded(failure).to_json() },
+        if matches!(self.0.voice, OutputMode::Events) {
+            emit(&ChildMessage::End(match result {
+                Ok(()) => ChildExit::Done,
+                Err(failure) => ChildExit::Failed { failure: worded(failure).to_json() },
             }));
         }
     }
@@ -166,8 +168,8 @@ impl Display {
 impl Listener for Display {
     fn hear(&self, event: Event) {
         match &self.0.voice {
-            Voice::Events => emit(&Line::Session(event)),
-            Voice::Bar(_) | Voice::Lines | Voice::Quiet => match event {
+            OutputMode::Events => emit(&ChildMessage::Session(event)),
+            OutputMode::Bar(_) | OutputMode::Lines | OutputMode::Quiet => match event {
                 Event::Stage { text } => self.stage(&text),
                 Event::Note { text } => self.note(&text),
                 Event::Warning { text } => self.warning(&text),
@@ -178,7 +180,7 @@ impl Listener for Display {
     }
 
     fn pause(&self) -> Duration {
-        if matches!(self.0.voice, Voice::Quiet) { LINE_PAUSE } else { BAR_PAUSE }
+        if matches!(self.0.voice, OutputMode::Quiet) { LINE_PAUSE } else { BAR_PAUSE }
     }
 }
 
@@ -187,7 +189,7 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-fn emit(line: &Line) {
+fn emit(line: &ChildMessage) {
     if let Ok(line) = serde_json::to_string(line) {
         let mut stdout = std::io::stdout().lock();
         let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());

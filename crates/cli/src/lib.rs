@@ -29,7 +29,7 @@ use arguments::{Cli, Command};
 use leftovers::leftovers;
 use output::Console;
 use phineus_session::c_reader;
-use signals::Telling;
+use signals::ExitNotice;
 use words::worded;
 
 /// The whole command line, for the programs of `registry`.
@@ -54,9 +54,9 @@ pub fn main(registry: Registry) -> ExitCode {
     };
     let console = Console { is_json: cli.json, is_quiet: cli.quiet, is_verbose: cli.verbose > 0 };
     signals::install(match (cli.command.is_child(), cli.json) {
-        (true, _) => Telling::Nothing,
-        (false, true) => Telling::Json,
-        (false, false) => Telling::Text,
+        (true, _) => ExitNotice::Nothing,
+        (false, true) => ExitNotice::Json,
+        (false, false) => ExitNotice::Text,
     });
     let is_json = cli.json && !cli.command.is_child();
     let result = dispatch(&registry, cli.command, &console);

@@ -33,22 +33,23 @@ const PAUSE: Duration = Duration::from_millis(30);
 /// How long a session may take to tell the others before the process ends anyway.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-struct State {
+struct SignalState {
     /// The directory that a parent has made, removed by its children if the parent is gone.
     of_parent: Option<PathBuf>,
-    telling: Telling,
+    telling: ExitNotice,
 }
 
 /// How the end of a process is told.
 #[derive(Clone, Copy)]
-pub(crate) enum Telling {
+pub(crate) enum ExitNotice {
     Text,
     Json,
     /// Whoever started the process tells it.
     Nothing,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { of_parent: None, telling: Telling::Text });
+static STATE: Mutex<SignalState> =
+    Mutex::new(SignalState { of_parent: None, telling: ExitNotice::Text });
 
 extern "C" fn note(_: libc::c_int) {
     cancel().request();
@@ -62,11 +63,11 @@ extern "C" fn note_orphaned(signal: libc::c_int) {
 
 /// Returns whether this process reports its end as JSON; `false` instead of waiting, for the panic hook.
 pub(crate) fn tells_in_json() -> bool {
-    STATE.try_lock().is_ok_and(|state| matches!(state.telling, Telling::Json))
+    STATE.try_lock().is_ok_and(|state| matches!(state.telling, ExitNotice::Json))
 }
 
 /// Takes over the signals and starts the watching thread.
-pub(crate) fn install(telling: Telling) {
+pub(crate) fn install(telling: ExitNotice) {
     with(|state| state.telling = telling);
     // The handler must not be the first to use it.
     cancel();
@@ -123,7 +124,7 @@ pub(crate) fn end_group() -> ! {
     std::process::exit(0);
 }
 
-fn with<R>(change: impl FnOnce(&mut State) -> R) -> R {
+fn with<R>(change: impl FnOnce(&mut SignalState) -> R) -> R {
     let mut state = STATE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     change(&mut state)
 }
@@ -163,17 +164,17 @@ fn end() -> ! {
     }
     let reason = cancel().reason();
     match with(|state| state.telling) {
-        Telling::Text => say(&worded(&reason).to_string()),
-        Telling::Json => {
+        ExitNotice::Text => say(&worded(&reason).to_string()),
+        ExitNotice::Json => {
             let printed = print_document(Some(&reason));
             if matches!(printed, Ok(false)) {
                 // The command is over and has printed its document: its exit code counts.
                 std::thread::sleep(PATIENCE);
             }
         }
-        Telling::Nothing if reason.code.exit == Exit::Interrupted => {}
+        ExitNotice::Nothing if reason.code.exit == Exit::Interrupted => {}
         // Whoever started the process does not know why.
-        Telling::Nothing => Display::for_parent().ended(Err(&reason)),
+        ExitNotice::Nothing => Display::for_parent().ended(Err(&reason)),
     }
     std::process::exit(reason.code.exit as i32);
 }

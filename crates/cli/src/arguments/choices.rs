@@ -57,7 +57,7 @@ impl OtChoice {
 
 /// Variants of protocols on shares; all parties state the same.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct Variants {
+pub(crate) struct VariantArguments {
     /// How garbled values are converted to additive shares
     #[arg(long, value_name = "HOW", default_value = "bits", env = "PHINEUS_Y2A")]
     #[arg(value_parser = choice::<Y2aChoice>())]
@@ -74,9 +74,9 @@ pub(crate) struct Variants {
     narrow_masks: NarrowMasks,
 }
 
-impl Variants {
+impl VariantArguments {
     pub(crate) fn choices(self) -> VariantChoices {
-        let Variants { y2a, broadcast, narrow_masks } = self;
+        let VariantArguments { y2a, broadcast, narrow_masks } = self;
         VariantChoices { y2a, broadcast, narrow_masks }
     }
 }

@@ -8,7 +8,7 @@ use super::choices::choice;
 
 /// Computing parties and clients.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Outsourcing {
+pub(crate) struct OutsourcingArguments {
     /// The computing parties, as in s1,s2,s3; with --local also their number, as in 3. All others are
     /// clients: they share their inputs and learn outputs. [default: those of cluster.toml, or else the
     /// program's parties]
@@ -24,16 +24,16 @@ pub(crate) struct Outsourcing {
     outputs_to: Vec<String>,
 }
 
-impl Outsourcing {
+impl OutsourcingArguments {
     pub(crate) fn settings(self) -> settings::Outsourcing {
-        let Outsourcing { computing, inputs_from, outputs_to } = self;
+        let OutsourcingArguments { computing, inputs_from, outputs_to } = self;
         settings::Outsourcing { computing, inputs_from, outputs_to }
     }
 }
 
 /// How input files are read.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct ReadingArguments {
     /// Read a column of the program from a column of another name in the file, as in
     /// element=patient_id; for one input only: site_a.element=patient_id. Columns of .npy files are
     /// numbered from 0
@@ -45,9 +45,9 @@ pub(crate) struct Reading {
     repeat_keys: RepeatKeys,
 }
 
-impl Reading {
+impl ReadingArguments {
     pub(crate) fn settings(self) -> settings::Reading {
-        let Reading { columns, repeat_keys } = self;
+        let ReadingArguments { columns, repeat_keys } = self;
         settings::Reading { columns, repeat_keys, text_key: None }
     }
 }

@@ -29,7 +29,7 @@ use phineus_session::sizing::{self, PlanParameters};
 use phineus_tables::quantity;
 use serde_json::{Value, json};
 
-use crate::arguments::{Bench, BenchSubject};
+use crate::arguments::{BenchArguments, BenchSubject};
 use crate::output::Console;
 
 use workload::Workload;
@@ -52,9 +52,13 @@ const UNBOUNDED_BYTES: u64 = 16 << 30;
 const OT_COUNT: usize = 1 << 20;
 
 /// Measures what the user asks for.
-pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Result<(), Failure> {
+pub(crate) fn run(
+    registry: &Registry,
+    bench: &BenchArguments,
+    console: &Console,
+) -> Result<(), Failure> {
     check_choice(bench)?;
-    let mut table = Rows { console, rows: Vec::new() };
+    let mut table = BenchTable { console, rows: Vec::new() };
     match bench.what {
         BenchSubject::Garble => gates(GarblingRole::Garble, bench, &mut table)?,
         BenchSubject::Evaluate => gates(GarblingRole::Evaluate, bench, &mut table)?,
@@ -72,7 +76,7 @@ pub(crate) fn run(registry: &Registry, bench: &Bench, console: &Console) -> Resu
 }
 
 /// Refuses what a subject would not look at.
-fn check_choice(bench: &Bench) -> Result<(), Failure> {
+fn check_choice(bench: &BenchArguments) -> Result<(), Failure> {
     let known = match bench.what {
         BenchSubject::Plan | BenchSubject::Kernels | BenchSubject::Paging => return Ok(()),
         BenchSubject::Garble | BenchSubject::Evaluate | BenchSubject::Ot => Vec::new(),
@@ -102,12 +106,12 @@ fn check_choice(bench: &Bench) -> Result<(), Failure> {
 }
 
 /// Figures as lines or as one array.
-struct Rows<'a> {
+struct BenchTable<'a> {
     console: &'a Console,
     rows: Vec<Value>,
 }
 
-impl Rows<'_> {
+impl BenchTable<'_> {
     /// Adds the median of `values`, and what it is to be compared with.
     fn add(
         &mut self,
@@ -146,7 +150,11 @@ impl Rows<'_> {
     }
 }
 
-fn gates(side: GarblingRole, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+fn gates(
+    side: GarblingRole,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+) -> Result<(), Failure> {
     let repeat = usize::from(bench.repeat);
     for kernel in Kernel::supported() {
         // The hash of a gate is re-keyed: 4 (evaluating: 2) encryptions and as many key schedules.
@@ -181,7 +189,7 @@ fn gates(side: GarblingRole, bench: &Bench, table: &mut Rows<'_>) -> Result<(), 
     Ok(())
 }
 
-fn transfers(bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+fn transfers(bench: &BenchArguments, table: &mut BenchTable<'_>) -> Result<(), Failure> {
     let field = FieldBits::DEFAULT;
     let bits = 8.0 * extension_bytes(OT_COUNT as u64, field) as f64 / OT_COUNT as f64;
     let mut rates = Vec::new();
@@ -221,7 +229,7 @@ fn extend_once(field: FieldBits) -> Result<f64, Failure> {
 /// The programs to measure and their sizes.
 fn chosen<'a>(
     registry: &'a Registry,
-    bench: &Bench,
+    bench: &BenchArguments,
 ) -> Result<Vec<(&'a dyn Program, u64)>, Failure> {
     let size = |name: &str| {
         let suite = SUITE.iter().find(|(known, _)| *known == name);
@@ -264,7 +272,11 @@ fn planned(program: &dyn Program, n: u64, limit: u64) -> Result<(PlannedFile, f6
     Ok((sizing::planned(&traced, choice, terms, &scratch)?, tracing))
 }
 
-fn planning(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+fn planning(
+    registry: &Registry,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+) -> Result<(), Failure> {
     for (program, n) in chosen(registry, bench)? {
         let (mut instructions, mut gates, mut tracing) = (Vec::new(), Vec::new(), Vec::new());
         let (whole, _) = planned(program, n, UNBOUNDED_BYTES)?;
@@ -298,7 +310,11 @@ fn seconds(reports: &[RunReport]) -> f64 {
     reports.iter().map(|report| report.seconds.running).fold(0.0, f64::max)
 }
 
-fn kernels(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+fn kernels(
+    registry: &Registry,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+) -> Result<(), Failure> {
     for (program, n) in chosen(registry, bench)? {
         let workload = Workload::new(program, n)?;
         let mut medians = Vec::new();
@@ -328,7 +344,11 @@ fn kernels(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(
     Ok(())
 }
 
-fn paging(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+fn paging(
+    registry: &Registry,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+) -> Result<(), Failure> {
     for (program, n) in chosen(registry, bench)? {
         let workload = Workload::new(program, n)?;
         let (whole, _) = planned(program, n, UNBOUNDED_BYTES)?;

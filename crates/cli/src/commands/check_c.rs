@@ -10,14 +10,14 @@ use phineus_session::registry::Registry;
 use phineus_session::resolve::c_executable;
 use serde_json::json;
 
-use crate::arguments::ProgramChoice;
+use crate::arguments::ProgramArguments;
 use crate::output::Console;
 
 /// Prints all faults of the program, and what in it is costly.
 pub(crate) fn check(
     registry: &Registry,
     path: &Path,
-    choice: &ProgramChoice,
+    choice: &ProgramArguments,
     console: &Console,
 ) -> Result<(), Failure> {
     let Some(c) = registry.c else { return Err(hand_over(path)) };

@@ -17,8 +17,8 @@ use phineus_tables::format_value;
 use phineus_tables::quantity;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{Cli, Command, Demo, DemoSubject};
-use crate::commands::run::{Answer, RunCommand, say_verified, verified_locally};
+use crate::arguments::{Cli, Command, DemoArguments, DemoSubject};
+use crate::commands::run::{LocalResult, RunCommand, say_verified, verified_locally};
 use crate::leftovers::leftovers;
 use crate::output::Console;
 
@@ -31,7 +31,11 @@ const SHARED_ONE_IN: u64 = 10;
 const USERS: u64 = 100_000;
 
 /// Runs the demonstration.
-pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), Failure> {
+pub(crate) fn run(
+    registry: &Registry,
+    demo: &DemoArguments,
+    console: &Console,
+) -> Result<(), Failure> {
     if demo.rows == Some(0) {
         return Err(Failure::usage("--rows: at least one user is needed, or one row"));
     }
@@ -41,7 +45,7 @@ pub(crate) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     }
 }
 
-fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), Failure> {
+fn passwords(registry: &Registry, demo: &DemoArguments, console: &Console) -> Result<(), Failure> {
     let start = Instant::now();
     let users = demo.rows.unwrap_or(USERS);
     let rows = quantity::count(users);
@@ -74,7 +78,7 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
         files[0].display(),
         files[1].display()
     );
-    let shown = Shown {
+    let shown = DemoResult {
         text: format!("reused passwords: {count} (of {shared} users on both sites)"),
         name: "reused_passwords",
         value: count.into(),
@@ -84,7 +88,7 @@ fn passwords(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), 
 }
 
 /// Result of a demonstration, and the commands that repeat it.
-struct Shown<'a> {
+struct DemoResult<'a> {
     text: String,
     /// Name for JSON.
     name: &'a str,
@@ -93,11 +97,11 @@ struct Shown<'a> {
     keep: Option<(&'a Path, String)>,
 }
 
-impl Shown<'_> {
+impl DemoResult<'_> {
     /// Prints the answer, whether it is right, and what was predicted and measured.
     fn tell(
         self,
-        answer: &Answer,
+        answer: &LocalResult,
         run: &RunCommand,
         start: Instant,
         console: &Console,
@@ -129,7 +133,7 @@ impl Shown<'_> {
 }
 
 /// The columns of the first row of the first output, with their names.
-fn first_row(answer: &Answer) -> Result<Vec<(String, String)>, Failure> {
+fn first_row(answer: &LocalResult) -> Result<Vec<(String, String)>, Failure> {
     let port = &answer.description.outputs[0];
     let table = answer.outputs[0]
         .as_ref()
@@ -142,7 +146,7 @@ fn first_row(answer: &Answer) -> Result<Vec<(String, String)>, Failure> {
 }
 
 /// Arguments as a user would type them.
-fn run_arguments(files: &[PathBuf; 2], demo: &Demo) -> Result<RunCommand, Failure> {
+fn run_arguments(files: &[PathBuf; 2], demo: &DemoArguments) -> Result<RunCommand, Failure> {
     let input = |name: &str, file: &Path| format!("{name}={}", file.display());
     let report = files[0].with_file_name("run.json");
     typed_run([

@@ -16,7 +16,7 @@ use phineus_session::failure::{Failure, codes};
 use phineus_tables::quantity;
 use serde_json::{Map, Value};
 
-use crate::arguments::Doctor;
+use crate::arguments::DoctorArguments;
 use crate::output::Console;
 
 /// First bytes from both ends, so that neither measures another kind of peer by mistake.
@@ -34,7 +34,7 @@ const PINGS: usize = 11;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Looks at this machine, or at the way to a peer.
-pub(crate) fn run(doctor: &Doctor, console: &Console) -> Result<(), Failure> {
+pub(crate) fn run(doctor: &DoctorArguments, console: &Console) -> Result<(), Failure> {
     if let Some(port) = doctor.listen {
         return listen(port, console);
     }
@@ -65,7 +65,7 @@ impl Findings<'_> {
     }
 }
 
-fn examine_machine(doctor: &Doctor, findings: &mut Findings<'_>) -> Result<(), Failure> {
+fn examine_machine(doctor: &DoctorArguments, findings: &mut Findings<'_>) -> Result<(), Failure> {
     let kernel = Kernel::selected();
     let rate = measure::independent_gates(kernel, measure::GarblingRole::Garble, 4096, 4096, 5);
     let supported: Vec<&str> = Kernel::supported().map(Kernel::name).collect();

@@ -34,7 +34,7 @@ use phineus_session::{distance, slices};
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::arguments::Explain;
+use crate::arguments::ExplainArguments;
 use crate::leftovers::leftovers;
 use crate::output::Console;
 
@@ -47,7 +47,7 @@ const UNBOUNDED_BYTES: u64 = 1 << 40;
 /// Prints what the program would cost.
 pub(crate) fn run(
     registry: &Registry,
-    explain: &Explain,
+    explain: &ExplainArguments,
     console: &Console,
 ) -> Result<(), Failure> {
     let protocols = match &explain.protocols[..] {
@@ -134,7 +134,7 @@ pub(crate) fn run(
 /// Returns the failure that the document ends with.
 fn tell_what_does_not_fit(
     (traced, choice): (&TracedFile, (Protocol, ProtocolVariant)),
-    explain: &Explain,
+    explain: &ExplainArguments,
     failure: Failure,
     console: &Console,
 ) -> Failure {
@@ -272,7 +272,7 @@ fn print_costs(
     planned: &PlannedFile,
     limit: u64,
     time: &PredictedTimes,
-    explain: &Explain,
+    explain: &ExplainArguments,
     console: &Console,
 ) -> Result<(), Failure> {
     let plan = planned.plan();

@@ -5,10 +5,10 @@ use phineus_session::failure::Failure;
 use phineus_session::failure::codes::Code;
 use serde_json::json;
 
-use crate::arguments::{Cli, Help};
+use crate::arguments::{Cli, HelpArguments};
 use crate::output::Console;
 
-pub(crate) fn run(help: &Help, console: &Console) -> Result<(), Failure> {
+pub(crate) fn run(help: &HelpArguments, console: &Console) -> Result<(), Failure> {
     if let [word] = &help.what[..]
         && let Some(code) = Code::parse(word)
     {

@@ -6,11 +6,11 @@ use phineus_channels::{Fingerprint, Identity, TrustStore};
 use phineus_session::failure::{Failure, codes};
 use serde_json::json;
 
-use crate::arguments::{Id, IdAction};
+use crate::arguments::{IdAction, IdArguments};
 use crate::output::Console;
 
 /// Does what the user asks with keys.
-pub(crate) fn run(id: &Id, console: &Console) -> Result<(), Failure> {
+pub(crate) fn run(id: &IdArguments, console: &Console) -> Result<(), Failure> {
     match &id.action {
         IdAction::Init { name } => {
             let identity = Identity::create(&id.dir, name)?;

@@ -36,7 +36,7 @@ use phineus_session::text_key;
 use phineus_tables::{Content, Input, TextKey, open};
 
 use crate::cancel::cancel;
-use crate::display::{Display, End, Line};
+use crate::display::{ChildExit, ChildMessage, Display};
 use crate::leftovers::leftovers;
 use crate::results::child_file;
 
@@ -59,16 +59,16 @@ pub(crate) struct LocalRun {
 }
 
 /// A party's process and its place.
-struct Party {
+struct ChildProcess {
     name: String,
     directory: PathBuf,
     child: Child,
 }
 
 /// Ends children that still run when it is dropped.
-struct Parties(Vec<Party>);
+struct ChildProcesses(Vec<ChildProcess>);
 
-impl Drop for Parties {
+impl Drop for ChildProcesses {
     fn drop(&mut self) {
         for party in &mut self.0 {
             let _ = party.child.kill();
@@ -97,7 +97,7 @@ pub(crate) fn preprocess(
 ) -> Result<Vec<StoredReport>, Failure> {
     std::fs::create_dir_all(&making.out).map_err(|error| Failure::file(&making.out, &error))?;
     let (parties, _, _directory) = run_children(registry, run, display)?;
-    let report = |party: &Party| read_json(&party.directory.join(REPORT));
+    let report = |party: &ChildProcess| read_json(&party.directory.join(REPORT));
     parties.0.iter().map(report).collect()
 }
 
@@ -106,7 +106,7 @@ fn run_children(
     registry: &Registry,
     run: &Run,
     display: &Display,
-) -> Result<(Parties, Files, PrivateDirectory), Failure> {
+) -> Result<(ChildProcesses, Files, PrivateDirectory), Failure> {
     check_preprocessed(run)?;
     check_ot(&run.together)?;
     let scratch = scratch_of(&run.resources)?;
@@ -156,7 +156,7 @@ fn run_children(
     prepare_places(directory.path(), &cast.members, run.reading.text_key.as_ref())?;
     cancel().ask();
     let (sender, events) = mpsc::channel();
-    let mut parties = Parties(Vec::new());
+    let mut parties = ChildProcesses(Vec::new());
     for (index, name) in names.iter().enumerate() {
         let inputs: Vec<(&str, &str)> = description
             .inputs
@@ -192,8 +192,8 @@ fn start(
     directory: PathBuf,
     name: &str,
     index: usize,
-    sender: &Sender<(usize, Option<Line>)>,
-) -> Result<Party, Failure> {
+    sender: &Sender<(usize, Option<ChildMessage>)>,
+) -> Result<ChildProcess, Failure> {
     let mut child = command.spawn().map_err(|error| {
         Failure::new(codes::NO_PROCESS, format!("cannot start a process: {error}"))
     })?;
@@ -201,7 +201,7 @@ fn start(
     let sender = sender.clone();
     std::thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if let Ok(event) = serde_json::from_str::<Line>(&line)
+            if let Ok(event) = serde_json::from_str::<ChildMessage>(&line)
                 && sender.send((index, Some(event))).is_err()
             {
                 break;
@@ -210,7 +210,7 @@ fn start(
         // Where nobody listens any more, nobody waits for it either.
         let _ = sender.send((index, None));
     });
-    Ok(Party { name: name.to_owned(), directory, child })
+    Ok(ChildProcess { name: name.to_owned(), directory, child })
 }
 
 /// The run with the rows of the files that clients would bring, who have no part in it.
@@ -277,8 +277,8 @@ fn free_port() -> std::io::Result<TcpListener> {
 
 /// Relays what the children say until all have ended.
 fn follow(
-    parties: &mut Parties,
-    events: &Receiver<(usize, Option<Line>)>,
+    parties: &mut ChildProcesses,
+    events: &Receiver<(usize, Option<ChildMessage>)>,
     display: &Display,
 ) -> Result<(), Failure> {
     let count = parties.0.len();
@@ -290,7 +290,7 @@ fn follow(
     let mut is_interrupted = false;
     loop {
         match events.recv_timeout(Duration::from_millis(100)) {
-            Ok((index, Some(Line::Session(event)))) => match event {
+            Ok((index, Some(ChildMessage::Session(event)))) => match event {
                 Event::Stage { .. } | Event::Waiting { .. } | Event::Warning { .. } => {
                     display.hear(event);
                 }
@@ -305,12 +305,12 @@ fn follow(
                     }
                 }
             },
-            Ok((index, Some(Line::End(End::Failed { failure })))) => {
+            Ok((index, Some(ChildMessage::End(ChildExit::Failed { failure })))) => {
                 failures[index] = Failure::from_json(&failure);
                 deadline.get_or_insert(Instant::now() + FAREWELL);
             }
             Ok((index, None)) => is_over[index] = true,
-            Ok((_, Some(Line::End(End::Done)))) | Err(RecvTimeoutError::Timeout) => {}
+            Ok((_, Some(ChildMessage::End(ChildExit::Done)))) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if cancel().is_requested() && !is_interrupted {
@@ -347,7 +347,7 @@ fn follow(
 
 /// The first of the silent children that has ended badly, without a word of why.
 fn died_silently(
-    parties: &mut Parties,
+    parties: &mut ChildProcesses,
     is_silent: impl Fn(usize) -> bool,
 ) -> Result<Option<usize>, Failure> {
     for (index, party) in parties.0.iter_mut().enumerate().filter(|(index, _)| is_silent(*index)) {
@@ -360,7 +360,7 @@ fn died_silently(
 
 /// The failure that began it: not that of a child which only lost its peer.
 fn judge(
-    parties: &mut Parties,
+    parties: &mut ChildProcesses,
     failures: &[Option<Failure>],
     died: Option<usize>,
     is_cut_short: bool,
@@ -393,7 +393,7 @@ fn judge(
 }
 
 /// The failure of a run of which a party's process has ended without saying why.
-fn ended_badly(party: &Party, status: ExitStatus) -> Failure {
+fn ended_badly(party: &ChildProcess, status: ExitStatus) -> Failure {
     let message = format!("the process of {} ended with {status}", party.name);
     Failure::new(codes::PROCESS_ENDED, message)
 }
@@ -417,7 +417,7 @@ fn merge(snapshots: &[Snapshot]) -> Option<Snapshot> {
 }
 
 /// Reads reports and outputs of children that succeeded.
-fn collect(parties: &Parties, files: Files) -> Result<LocalRun, Failure> {
+fn collect(parties: &ChildProcesses, files: Files) -> Result<LocalRun, Failure> {
     let read = |path: PathBuf| std::fs::read(&path).map_err(|error| Failure::file(&path, &error));
     let first = &parties.0[0].directory;
     let description: Description = read_json(&first.join("out/description.json"))?;

@@ -28,13 +28,17 @@ use phineus_session::traced::TracedFile;
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::arguments::{Check, Plan, Show};
+use crate::arguments::{CheckArguments, PlanArguments, ShowArguments};
 use crate::commands::check_c;
 use crate::leftovers::leftovers;
 use crate::output::Console;
 
 /// Plans a program into a file.
-pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Result<(), Failure> {
+pub(crate) fn plan(
+    registry: &Registry,
+    plan: &PlanArguments,
+    console: &Console,
+) -> Result<(), Failure> {
     let scratch = scratch_of(&plan.resources.settings())?;
     check_writable(&plan.out)?;
     let (choice, sizes) = (plan.choice.settings(), plan.sizes.settings());
@@ -81,7 +85,11 @@ pub(crate) fn plan(registry: &Registry, plan: &Plan, console: &Console) -> Resul
 }
 
 /// Prints a program as text.
-pub(crate) fn show(registry: &Registry, show: &Show, console: &Console) -> Result<(), Failure> {
+pub(crate) fn show(
+    registry: &Registry,
+    show: &ShowArguments,
+    console: &Console,
+) -> Result<(), Failure> {
     let traced = sizing::traced(
         registry,
         &show.choice.settings(),
@@ -120,18 +128,18 @@ fn show_block(traced: &TracedFile, stdout: &mut impl Write) -> Result<(), Failur
     write_text(&mut traced.file.reader()?, &mut *stdout)?;
     if let Some(garbling) = traced.file.garbling() {
         writeln!(stdout, "# what is garbled beside it:")?;
-        write_text(&mut garbling.reader()?, Commented { output: stdout, is_at_start: true })?;
+        write_text(&mut garbling.reader()?, CommentWriter { output: stdout, is_at_start: true })?;
     }
     Ok(())
 }
 
 /// Makes every line a comment.
-struct Commented<W> {
+struct CommentWriter<W> {
     output: W,
     is_at_start: bool,
 }
 
-impl<W: Write> Write for Commented<W> {
+impl<W: Write> Write for CommentWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.is_at_start {
@@ -151,7 +159,7 @@ impl<W: Write> Write for Commented<W> {
 /// Proves a program or a plan right, or says all that is wrong.
 pub(crate) fn check_file(
     registry: &Registry,
-    arguments: &Check,
+    arguments: &CheckArguments,
     console: &Console,
 ) -> Result<(), Failure> {
     let path = arguments.choice.program.as_deref().map(Path::new);
@@ -240,7 +248,7 @@ fn say_checked(
 /// Finds faults in the plans of blocks.
 fn check_blocks(
     registry: &Registry,
-    arguments: &Check,
+    arguments: &CheckArguments,
     (planned, blocks): (&TracedFile, &TracedBlocks),
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
@@ -346,7 +354,7 @@ fn in_rounds(
 /// The program that a plan was made from: as given, or by the plan's own name and sizes.
 fn source_of(
     registry: &Registry,
-    arguments: &Check,
+    arguments: &CheckArguments,
     planned: &TracedFile,
 ) -> Result<TracedFile, Failure> {
     let scratch = scratch_within(default_limit());

@@ -13,7 +13,7 @@ use phineus_session::statistics::kind_words;
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::arguments::Preprocess;
+use crate::arguments::PreprocessArguments;
 use crate::cancel::cancel;
 use crate::commands::local;
 use crate::display::Display;
@@ -24,7 +24,7 @@ use crate::signals;
 /// Makes this party's file, or with `--local` those of all.
 pub(crate) fn run(
     registry: &Registry,
-    preprocess: &Preprocess,
+    preprocess: &PreprocessArguments,
     console: &Console,
 ) -> Result<(), Failure> {
     // Before the first secret is in memory.

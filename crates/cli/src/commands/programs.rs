@@ -14,14 +14,14 @@ use phineus_session::sizing::stated_rows;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{Data, Programs};
+use crate::arguments::{DataArguments, ProgramsArguments};
 use crate::leftovers::leftovers;
 use crate::output::Console;
 
 /// Lists the programs.
 pub(crate) fn list(
     registry: &Registry,
-    programs: &Programs,
+    programs: &ProgramsArguments,
     console: &Console,
 ) -> Result<(), Failure> {
     let found;
@@ -102,7 +102,11 @@ fn to_json(program: &dyn Program) -> serde_json::Value {
 }
 
 /// Generates input files.
-pub(crate) fn data(registry: &Registry, data: &Data, console: &Console) -> Result<(), Failure> {
+pub(crate) fn data(
+    registry: &Registry,
+    data: &DataArguments,
+    console: &Console,
+) -> Result<(), Failure> {
     let resolved = resolve(
         registry,
         data.choice.program.as_deref(),

@@ -67,10 +67,10 @@ impl Deref for RunCommand {
     }
 }
 
-impl From<arguments::Run> for RunCommand {
-    fn from(typed: arguments::Run) -> RunCommand {
+impl From<arguments::RunArguments> for RunCommand {
+    fn from(typed: arguments::RunArguments) -> RunCommand {
         let run = typed.settings();
-        let arguments::Run { together, verify, repeat, report, .. } = typed;
+        let arguments::RunArguments { together, verify, repeat, report, .. } = typed;
         let (local, child) = (together.local, together.child);
         RunCommand { run, local, child, verify, repeat, report }
     }
@@ -186,7 +186,7 @@ fn print_summary(console: &Console, report: &RunReport, notes: &[String]) {
 }
 
 /// Everything about a local run that its caller may print.
-pub(crate) struct Answer {
+pub(crate) struct LocalResult {
     pub(crate) description: Description,
     pub(crate) outputs: Vec<Option<Table>>,
     pub(crate) reports: Vec<RunReport>,
@@ -200,7 +200,7 @@ pub(crate) struct Answer {
 /// Runs all parties on this machine and prints what came out.
 fn run_locally(registry: &Registry, run: &RunCommand, console: &Console) -> Result<(), Failure> {
     let mut answer = answer_locally(registry, run, console)?;
-    let Answer { description, outputs, reports, files, repeated, .. } = &mut answer;
+    let LocalResult { description, outputs, reports, files, repeated, .. } = &mut answer;
     let (description, outputs, files) = (&*description, &*outputs, &*files);
     let destinations = Destinations::new(run, description, None)?;
     let mut places = results_of(description);
@@ -260,7 +260,7 @@ pub(crate) fn answer_locally(
     registry: &Registry,
     run: &RunCommand,
     console: &Console,
-) -> Result<Answer, Failure> {
+) -> Result<LocalResult, Failure> {
     if !run.outputs.is_empty() {
         let scratch = scratch_of(&run.resources)?;
         let resolved = resolve(registry, run.choice.program.as_deref(), &scratch, leftovers())?;
@@ -278,7 +278,7 @@ pub(crate) fn answer_locally(
     let released = cancel().release();
     let (LocalRun { description, reports, outputs, files }, repeated) = result?;
     released?;
-    Ok(Answer { description, outputs, reports, files, verified: None, repeated })
+    Ok(LocalResult { description, outputs, reports, files, verified: None, repeated })
 }
 
 /// Runs all parties locally, and compares the result if this was requested.
@@ -286,12 +286,12 @@ pub(crate) fn verified_locally(
     registry: &Registry,
     run: &RunCommand,
     console: &Console,
-) -> Result<Answer, Failure> {
+) -> Result<LocalResult, Failure> {
     let run = &with_text_key(run)?;
     let answer = answer_locally(registry, run, console)?;
     let (description, outputs) = (&answer.description, &answer.outputs);
     let verified = compare_if_asked(registry, run, description, outputs, console)?;
-    Ok(Answer { verified, ..answer })
+    Ok(LocalResult { verified, ..answer })
 }
 
 /// Refuses to run several times what can be run once.

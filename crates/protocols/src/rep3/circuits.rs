@@ -18,7 +18,7 @@ use phineus_engine::bits::is_repeated;
 use zeroize::Zeroizing;
 
 use super::keys::Keys;
-use super::messages::{Messages, Products};
+use super::messages::{MaskedProducts, RoundMessages};
 use crate::shares::elements::Element;
 use crate::shares::values::{Words, blank};
 use crate::shares::words::{get, last_mask, put, words};
@@ -28,13 +28,13 @@ const CHUNK_WORDS: usize = 8;
 const CHUNK_LANES: usize = 64 * CHUNK_WORDS;
 
 /// A circuit on lanes that run side by side, and the level whose ANDs are being sent.
-pub(super) struct Group {
+pub(super) struct CircuitGroup {
     template: Arc<CircuitTemplate>,
     lanes: usize,
     level: usize,
 }
 
-impl Group {
+impl CircuitGroup {
     /// Lanes of each chunk.
     fn chunks(&self) -> impl Iterator<Item = usize> + use<> {
         let lanes = self.lanes;
@@ -84,7 +84,7 @@ fn chunk_words(lanes: usize) -> usize {
 /// Puts lanes of a circuit behind those of `groups` with the same circuit; returns the number of the
 /// group, and the first of the lanes.
 pub(super) fn join_group(
-    groups: &mut Vec<Group>,
+    groups: &mut Vec<CircuitGroup>,
     (template, lanes): (Arc<CircuitTemplate>, usize),
 ) -> (usize, usize) {
     match groups.iter().position(|group| Arc::ptr_eq(&group.template, &template)) {
@@ -93,25 +93,25 @@ pub(super) fn join_group(
             (known, groups[known].lanes - lanes)
         }
         None => {
-            groups.push(Group { template, lanes, level: 0 });
+            groups.push(CircuitGroup { template, lanes, level: 0 });
             (groups.len() - 1, 0)
         }
     }
 }
 
 /// A group that runs.
-struct Running {
+struct RunningGroup {
     /// The round that it began with, and its number among those.
     id: (u64, usize),
-    group: Group,
+    group: CircuitGroup,
     rows: Words,
     /// Where its ANDs lie in what is sent.
     sent_at: usize,
 }
 
-impl Running {
+impl RunningGroup {
     /// Loads the operands of instructions: row after row, so that all lanes of a row are written together.
-    fn load(&mut self, starting: &[Starting], operands: &[u8]) {
+    fn load(&mut self, starting: &[StartingInstruction], operands: &[u8]) {
         let mut slot = 0;
         let mut at: Vec<usize> = starting.iter().map(|starting| starting.operands_at).collect();
         for k in 0..starting[0].circuit.operand_count() {
@@ -231,7 +231,7 @@ impl Running {
             (other_bits, other) = other.split_at(own_bits.len());
             (z_bits, z) = z.split_at_mut(words(level.ands.len() * lanes));
             (chunk_rows, rows) = rows.split_at_mut(2 * slots * chunk_words(lanes));
-            let chunk = Chunk { lanes, taken, results: [own_bits, other_bits], level, flips };
+            let chunk = ChunkStep { lanes, taken, results: [own_bits, other_bits], level, flips };
             match chunk_words(lanes) {
                 8 => chunk.run::<16, 8>(chunk_rows, z_bits),
                 4 => chunk.run::<8, 4>(chunk_rows, z_bits),
@@ -252,7 +252,7 @@ fn word(row: &[u8]) -> u64 {
 }
 
 /// What one chunk of a group does between two rounds.
-struct Chunk<'a> {
+struct ChunkStep<'a> {
     lanes: usize,
     /// The ANDs of the last level, and what they gave: the own component and the other one.
     taken: &'a [And],
@@ -262,7 +262,7 @@ struct Chunk<'a> {
     flips: [u64; 2],
 }
 
-impl Chunk<'_> {
+impl ChunkStep<'_> {
     /// `SLOT` words of a slot, of which `WORDS` are the first component's.
     fn run<const SLOT: usize, const WORDS: usize>(self, rows: &mut [u64], z: &mut [u64]) {
         const { assert!(SLOT == 2 * WORDS) };
@@ -311,15 +311,15 @@ impl Chunk<'_> {
 }
 
 /// An instruction whose circuit begins with a round.
-struct Starting {
+struct StartingInstruction {
     circuit: Instruction,
-    place: Place,
+    place: GroupSlot,
     operands_at: usize,
 }
 
 /// Where an instruction runs.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct GroupSlot {
     group: (u64, usize),
     first: usize,
     lanes: usize,
@@ -329,12 +329,12 @@ pub(super) struct Place {
 #[derive(Default)]
 pub(super) struct Circuits {
     /// What begins with the coming round, and the operands of that.
-    coming: Vec<Group>,
-    starting: Vec<Starting>,
+    coming: Vec<CircuitGroup>,
+    starting: Vec<StartingInstruction>,
     operands: Zeroizing<Vec<u8>>,
-    running: Vec<Running>,
+    running: Vec<RunningGroup>,
     /// Groups that were done in the last round.
-    finished: Vec<Running>,
+    finished: Vec<RunningGroup>,
     /// Rows of groups whose results were written, for the next ones.
     spare: Vec<Words>,
     rounds: u64,
@@ -349,12 +349,12 @@ impl Circuits {
         circuit: &Instruction,
         (template, lanes): (Arc<CircuitTemplate>, usize),
         operands: &[&[u8]],
-    ) -> Place {
+    ) -> GroupSlot {
         let (group, first) = join_group(&mut self.coming, (template, lanes));
-        let place = Place { group: (self.rounds, group), first, lanes };
+        let place = GroupSlot { group: (self.rounds, group), first, lanes };
         let operands_at = self.operands.len();
         operands.iter().for_each(|operand| self.operands.extend_from_slice(operand));
-        self.starting.push(Starting { circuit: *circuit, place, operands_at });
+        self.starting.push(StartingInstruction { circuit: *circuit, place, operands_at });
         place
     }
 
@@ -364,14 +364,19 @@ impl Circuits {
     }
 
     /// Begins what was issued before the coming round.
-    pub(super) fn start(&mut self, z: &mut Products, keys: &mut Keys, adds_constants: [bool; 2]) {
+    pub(super) fn start(
+        &mut self,
+        z: &mut MaskedProducts,
+        keys: &mut Keys,
+        adds_constants: [bool; 2],
+    ) {
         self.spare.extend(self.finished.drain(..).map(|done| done.rows));
         let first = self.running.len();
         for (k, group) in self.coming.drain(..).enumerate() {
             let mut rows = self.spare.pop().unwrap_or_else(|| blank(0));
             rows.clear();
             rows.resize(2 * group.row_words(), 0);
-            self.running.push(Running { id: (self.rounds, k), group, rows, sent_at: 0 });
+            self.running.push(RunningGroup { id: (self.rounds, k), group, rows, sent_at: 0 });
         }
         self.spare.clear();
         self.starting.sort_by_key(|starting| starting.place.group.1);
@@ -391,11 +396,11 @@ impl Circuits {
     /// Takes what the ANDs of the round gave, and goes on to what the next one sends.
     pub(super) fn advance(
         &mut self,
-        messages: &mut Messages,
+        messages: &mut RoundMessages,
         keys: &mut Keys,
         adds_constants: [bool; 2],
     ) {
-        let Messages { coming, received, following: z, .. } = messages;
+        let RoundMessages { coming, received, following: z, .. } = messages;
         let mut still = Vec::with_capacity(self.running.len());
         for mut running in self.running.drain(..) {
             let group = &mut running.group;
@@ -415,7 +420,7 @@ impl Circuits {
     }
 
     /// Writes the results of an instruction that the last round finished.
-    pub(super) fn write(&self, place: Place, circuit: &Instruction, results: &mut [&mut [u8]]) {
+    pub(super) fn write(&self, place: GroupSlot, circuit: &Instruction, results: &mut [&mut [u8]]) {
         let done = self.finished.iter().find(|done| done.id == place.group);
         let done = done.expect("the planner finishes what is done before the next round");
         done.store(circuit, (place.first, place.lanes), results);
@@ -441,11 +446,11 @@ pub(super) fn run_whole(
     adds_constants: [bool; 2],
 ) {
     assert_eq!(template.depth(), 0, "an instruction with rounds is issued and finished");
-    let group = Group { template, lanes, level: 0 };
+    let group = CircuitGroup { template, lanes, level: 0 };
     let rows = blank(2 * group.row_words());
-    let mut running = Running { id: (0, 0), group, rows, sent_at: 0 };
-    let place = Place { group: (0, 0), first: 0, lanes };
-    running.load(&[Starting { circuit: *circuit, place, operands_at: 0 }], operands);
+    let mut running = RunningGroup { id: (0, 0), group, rows, sent_at: 0 };
+    let place = GroupSlot { group: (0, 0), first: 0, lanes };
+    running.load(&[StartingInstruction { circuit: *circuit, place, operands_at: 0 }], operands);
     running.run(None, &mut [], adds_constants);
     running.store(circuit, (0, lanes), results);
 }

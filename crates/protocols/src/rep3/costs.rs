@@ -6,7 +6,7 @@ use phineus_bytecode::layout::{ring_bytes, share_bytes};
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Phase};
 
 use super::PARTIES;
-use super::circuits::{Group, join_group, operand_bytes};
+use super::circuits::{CircuitGroup, join_group, operand_bytes};
 use super::client::{RECEIVER, TwoComponentsEach, seed_bytes};
 use super::keys::neighbours;
 use super::messages::place_of;
@@ -53,7 +53,7 @@ const PS_PER_BYTE: u64 = 1_000;
 
 /// What is counted of one block, or of several.
 #[derive(Clone, Default)]
-struct Counted {
+struct CountedAmounts {
     /// Rounds, ANDs, nanoseconds, results of products and of conversions, by the name of their total.
     sums: BTreeMap<String, u64>,
     /// Bytes of ANDs and products that each party sends to the one before.
@@ -65,8 +65,8 @@ struct Counted {
     peak_held_bytes: u64,
 }
 
-impl Counted {
-    fn add(&mut self, other: &Counted, times: u64) {
+impl CountedAmounts {
+    fn add(&mut self, other: &CountedAmounts, times: u64) {
         for (name, count) in &other.sums {
             self.sum(name, count * times);
         }
@@ -100,10 +100,10 @@ pub struct Rep3Costs {
     model: Rep3Rounds,
     /// What begins with the coming round, the bytes of its operands, and additions that begin with the round
     /// after it.
-    coming: Vec<Group>,
+    coming: Vec<CircuitGroup>,
     operand_bytes: usize,
     following: Vec<Instruction>,
-    running: Vec<Group>,
+    running: Vec<CircuitGroup>,
     /// Bytes of rows of the groups that were done in the last round.
     finished_bytes: usize,
     /// Bytes of products that the coming round sends, and the one after it, and of the longest round.
@@ -114,7 +114,7 @@ pub struct Rep3Costs {
     longest_shares: u64,
     /// What instructions in flight hold besides.
     flights_bytes: u64,
-    counted: Counted,
+    counted: CountedAmounts,
     /// Of the circuits of blocks, and the largest one.
     circuit_bytes: [u64; 2],
 }
@@ -240,7 +240,7 @@ impl Rep3Costs {
 
     /// Takes note of what is held now.
     fn hold(&mut self) {
-        let rows: usize = self.running.iter().map(Group::row_bytes).sum();
+        let rows: usize = self.running.iter().map(CircuitGroup::row_bytes).sum();
         // Sent and received, of this round and the next, in buffers that grow by a quarter.
         let products = 5 * self.longest;
         let held = (rows + self.operand_bytes + self.finished_bytes + products) as u64;

@@ -9,13 +9,13 @@ use phineus_engine::{Driver, Inputs, Outputs, packed};
 use zeroize::Zeroizing;
 
 use super::PARTIES;
-use super::circuits::{Circuits, Place, run_whole};
+use super::circuits::{Circuits, GroupSlot, run_whole};
 use super::client::TwoComponentsEach;
 use super::keys::Keys;
-use super::messages::Messages;
-use super::ring::{self, Sent};
+use super::messages::RoundMessages;
+use super::ring::{self, ProductMessage};
 use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
-use super::sharing::{Join, SharedValue, Split};
+use super::sharing::{BitsToRing, SharedValue, Split};
 use crate::ProtocolError;
 use crate::shares::client::Clients;
 use crate::shares::ring::store;
@@ -24,9 +24,9 @@ use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share};
 
 /// An instruction between its issue and its finish.
 pub(super) enum Flight {
-    Circuit(Place),
+    Circuit(GroupSlot),
     /// Elements that are sent in its last round.
-    Product(Sent),
+    Product(ProductMessage),
     Input(SharedValue),
 }
 
@@ -54,9 +54,9 @@ pub struct Rep3Driver<C> {
     pub(super) keys: Keys,
     pub(super) model: Rep3Rounds,
     pub(super) circuits: Circuits,
-    pub(super) messages: Messages,
+    pub(super) messages: RoundMessages,
     /// Bits that become ring elements when the round is over.
-    pub(super) joins: Vec<Join>,
+    pub(super) joins: Vec<BitsToRing>,
     /// Ring elements that become bits by a circuit that begins when the round is over.
     pub(super) splits: Vec<Split>,
     /// Instructions that were issued so far.
@@ -95,7 +95,7 @@ impl<C: Channel> Rep3Driver<C> {
             inputs,
             model: Rep3Rounds::default(),
             circuits: Circuits::default(),
-            messages: Messages::default(),
+            messages: RoundMessages::default(),
             joins: Vec::new(),
             splits: Vec::new(),
             issued: 0,
@@ -196,7 +196,8 @@ impl<C: Channel> Rep3Driver<C> {
             }
             Method::Product => {
                 let (width, count) = (instruction.element.width(), instruction.lanes as usize);
-                let sent = Sent::push(&mut self.messages.coming, &mut self.keys, width, count);
+                let sent =
+                    ProductMessage::push(&mut self.messages.coming, &mut self.keys, width, count);
                 let factors = [operands[0], operands[1]];
                 sent.multiply(instruction, &mut self.messages.coming, factors);
                 (1, Flight::Product(sent))

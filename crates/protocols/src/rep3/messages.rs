@@ -1,4 +1,4 @@
-//! [`Messages`]: what a party tells its neighbours in one round.
+//! [`RoundMessages`]: what a party tells its neighbours in one round.
 //!
 //! To the party before go the own results of ANDs and products, and shares of outputs; to the party
 //! behind go shares of inputs and of values that are converted. Both ends know all lengths from the
@@ -17,18 +17,18 @@ use crate::ProtocolError;
 use crate::shares::values::{Words, blank};
 
 /// Masked results of ANDs and products, each at a multiple of its size.
-pub(super) struct Products {
+pub(super) struct MaskedProducts {
     words: Words,
     bytes: usize,
 }
 
-impl Default for Products {
-    fn default() -> Products {
-        Products { words: blank(0), bytes: 0 }
+impl Default for MaskedProducts {
+    fn default() -> MaskedProducts {
+        MaskedProducts { words: blank(0), bytes: 0 }
     }
 }
 
-impl Products {
+impl MaskedProducts {
     /// Makes room for so many bytes of elements of `size` bytes; returns where they are.
     pub(super) fn push(&mut self, bytes: usize, size: usize) -> usize {
         let at = place_of(self.bytes, size);
@@ -63,13 +63,13 @@ pub(super) fn place_of(bytes: usize, size: usize) -> usize {
 
 /// What waits for the end of the round, and what the last round brought.
 #[derive(Default)]
-pub(super) struct Messages {
+pub(super) struct RoundMessages {
     /// What the coming round sends to the party before, and the round after it.
-    pub(super) coming: Products,
-    pub(super) following: Products,
+    pub(super) coming: MaskedProducts,
+    pub(super) following: MaskedProducts,
     /// Of the last round, the own ones and those of the party behind.
-    pub(super) sent: Products,
-    pub(super) received: Products,
+    pub(super) sent: MaskedProducts,
+    pub(super) received: MaskedProducts,
     /// Shares of outputs for the party before, which go behind the products, and bytes of those from the
     /// one behind.
     outputs: Zeroizing<Vec<u8>>,
@@ -81,7 +81,7 @@ pub(super) struct Messages {
     received_shares: Zeroizing<Vec<u8>>,
 }
 
-impl Messages {
+impl RoundMessages {
     /// Sends a share to the party behind at the end of the round.
     pub(super) fn push_share(&mut self, share: &[u8]) {
         self.shares.extend_from_slice(share);

@@ -12,7 +12,7 @@ use phineus_bytecode::{Instruction, Op};
 use zeroize::Zeroizing;
 
 use super::keys::Keys;
-use super::messages::Products;
+use super::messages::MaskedProducts;
 use crate::shares::elements::{self, Element, add_products, for_bytes, reduce};
 use crate::shares::ring::load;
 use crate::shares::values::{Words, blank};
@@ -42,17 +42,22 @@ pub(super) fn execute(
 
 /// Elements that wait to be sent, or were.
 #[derive(Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct ProductMessage {
     width: u16,
     at: usize,
     count: usize,
 }
 
-impl Sent {
+impl ProductMessage {
     /// Makes room for `count` elements, which are masks so far.
-    pub(super) fn push(products: &mut Products, keys: &mut Keys, width: u16, count: usize) -> Sent {
+    pub(super) fn push(
+        products: &mut MaskedProducts,
+        keys: &mut Keys,
+        width: u16,
+        count: usize,
+    ) -> ProductMessage {
         let size = ring_bytes(width);
-        let sent = Sent { width, at: products.push(size * count, size), count };
+        let sent = ProductMessage { width, at: products.push(size * count, size), count };
         let z = products.bytes_mut(sent.at, size * count);
         for_bytes!(size, mask(z, keys));
         fn mask<E: Element>(z: &mut [u8], keys: &mut Keys) {
@@ -69,7 +74,7 @@ impl Sent {
     pub(super) fn multiply(
         self,
         instruction: &Instruction,
-        products: &mut Products,
+        products: &mut MaskedProducts,
         operands: [&[u8]; 2],
     ) {
         let z = products.bytes_mut(self.at, self.bytes());
@@ -77,7 +82,7 @@ impl Sent {
     }
 
     /// Adds words to the elements.
-    pub(super) fn add(self, products: &mut Products, words: &[u64]) {
+    pub(super) fn add(self, products: &mut MaskedProducts, words: &[u64]) {
         fn add<E: Element>(z: &mut [u8], words: &[u64]) {
             let z = E::elements_mut(z).iter_mut();
             z.zip(words).for_each(|(z, word)| *z = z.add(E::of(*word)));
@@ -87,7 +92,7 @@ impl Sent {
     }
 
     /// Writes what a round resent as a value: the own elements, then the other party's.
-    pub(super) fn store(self, value: &mut [u8], own: &Products, other: &Products) {
+    pub(super) fn store(self, value: &mut [u8], own: &MaskedProducts, other: &MaskedProducts) {
         fn reduced<E: Element>(value: &mut [u8], width: u16) {
             reduce(E::elements_mut(value), width);
         }

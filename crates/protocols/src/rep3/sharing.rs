@@ -22,8 +22,8 @@ use zeroize::Zeroizing;
 use super::PARTIES;
 use super::driver::{Flight, PendingOutput, Rep3Driver};
 use super::keys::neighbours;
-use super::messages::Messages;
-use super::ring::{self, Sent};
+use super::messages::RoundMessages;
+use super::ring::{self, ProductMessage};
 use super::rounds::{addition, masked_bit_bytes};
 use crate::ProtocolError;
 use crate::shares::client::{draw, input_values, pack, subtract, unpack};
@@ -41,7 +41,7 @@ pub(super) struct SharedValue {
 
 impl SharedValue {
     /// Writes the value, when the round has brought all of it.
-    pub(super) fn write(&self, shape: Shape, messages: &Messages, value: &mut [u8]) {
+    pub(super) fn write(&self, shape: Shape, messages: &RoundMessages, value: &mut [u8]) {
         value.copy_from_slice(&self.bytes);
         if let Some(at) = self.received_at {
             let sent = messages.share(at, sent_share_bytes(shape));
@@ -58,12 +58,12 @@ pub(super) struct Split {
 }
 
 /// Bits that become ring elements at party 1, when it knows the first party's masked bits.
-pub(super) struct Join {
+pub(super) struct BitsToRing {
     at: usize,
     width: u16,
     /// The bits that this party knows, as integers.
     known: Words,
-    sent: Sent,
+    sent: ProductMessage,
 }
 
 impl<C: Channel> Rep3Driver<C> {
@@ -193,11 +193,11 @@ impl<C: Channel> Rep3Driver<C> {
     }
 
     /// Issues a conversion of bits to ring elements.
-    pub(super) fn join(&mut self, instruction: &Instruction, value: &[u8]) -> Sent {
+    pub(super) fn join(&mut self, instruction: &Instruction, value: &[u8]) -> ProductMessage {
         let (width, count) = (instruction.element.width(), instruction.lanes as usize);
         let (first, second) = value.split_at(value.len() / 2);
         let bytes = masked_bit_bytes(width, instruction.lanes);
-        let sent = Sent::push(&mut self.messages.following, &mut self.keys, width, count);
+        let sent = ProductMessage::push(&mut self.messages.following, &mut self.keys, width, count);
         let mut known = Zeroizing::new(second.to_vec());
         match self.me() {
             0 => packed::xor_assign(&mut known, first),
@@ -221,7 +221,7 @@ impl<C: Channel> Rep3Driver<C> {
             1 => {
                 sent.add(&mut self.messages.following, &integers);
                 let at = self.messages.expect_share(bytes);
-                self.joins.push(Join { at, width, known: integers, sent });
+                self.joins.push(BitsToRing { at, width, known: integers, sent });
             }
             _ => {
                 self.keys.with_next().fill_bytes(&mut masked);
@@ -244,7 +244,7 @@ impl<C: Channel> Rep3Driver<C> {
             // This round is not over yet.
             self.launch(issued, 1 + rounds, Flight::Circuit(place));
         }
-        for Join { at, width, known, sent } in self.joins.drain(..) {
+        for BitsToRing { at, width, known, sent } in self.joins.drain(..) {
             let bytes = masked_bit_bytes(width, known.len() as u32);
             let mut masked = Zeroizing::new(self.messages.share(at, bytes).to_vec());
             let mut sums = sums_of_masks(width, &mut masked, &known);

@@ -27,23 +27,23 @@ const A: Sharing = Sharing::Arithmetic;
 const B: Sharing = Sharing::Boolean;
 
 /// The ordered program, which clients walk through, and the planned one.
-struct Plans {
+struct TestPlans {
     ordered: Vec<u8>,
     program: Vec<u8>,
 }
 
 /// Orders and plans `program`; both checkers agree.
-fn planned(program: &[u8], frame_count: u64) -> Plans {
+fn planned(program: &[u8], frame_count: u64) -> TestPlans {
     let ordered = harness::ordered(program, layout(), &mut Rep3Rounds::default());
     let ordered = ordered.expect("a valid program");
     let options = options("rep3", layout(), 4096, frame_count);
     let program = harness::planned(&ordered, &options, &mut Rep3Costs::default());
     let program = program.expect("it fits");
-    Plans { ordered, program }
+    TestPlans { ordered, program }
 }
 
 /// Runs all parties in threads; each learns what it should, and sends and receives what the plan states.
-fn run_all(plans: &Plans, seed: u64, inputs: &[Table], expected: &[Table]) {
+fn run_all(plans: &TestPlans, seed: u64, inputs: &[Table], expected: &[Table]) {
     let description = read(&plans.program).description().clone();
     let costs = description.plan.as_ref().expect("it is planned").costs.clone();
     let (mut links, clients) =

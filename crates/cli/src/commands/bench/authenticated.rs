@@ -21,8 +21,8 @@ use phineus_session::report::RunReport;
 use phineus_session::settings::{Choice, Protocol, protocols};
 use phineus_tables::quantity;
 
-use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
-use crate::arguments::Bench;
+use super::{BenchTable, UNBOUNDED_BYTES, Workload, seconds};
+use crate::arguments::BenchArguments;
 
 /// The three primes.
 const PROTOCOLS: [Protocol; 3] = [protocols::SPDZ_32, protocols::SPDZ, protocols::SPDZ_128];
@@ -44,7 +44,11 @@ const BATCHES: usize = 2;
 pub(super) const NAMES: [&str; 4] = ["linear-layer", "biometric", "parties", "triples"];
 
 /// Runs everything, or the programs that the user names; `triples` is one of them.
-pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+pub(super) fn run(
+    registry: &Registry,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+) -> Result<(), Failure> {
     let wants = |name: &str| {
         bench.programs.is_empty() || bench.programs.iter().any(|wanted| wanted == name)
     };
@@ -75,8 +79,8 @@ pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> R
 
 fn layer(
     registry: &Registry,
-    bench: &Bench,
-    table: &mut Rows<'_>,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
     (n, protocol, target): (u64, Protocol, f64),
 ) -> Result<(), Failure> {
     let Some(program) = registry.find("linear-layer") else { return Ok(()) };
@@ -104,7 +108,11 @@ fn layer(
     Ok(())
 }
 
-fn biometric(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
+fn biometric(
+    registry: &Registry,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+) -> Result<(), Failure> {
     let Some(program) = registry.find("biometric") else { return Ok(()) };
     let n = bench.n.unwrap_or(1024);
     let parameters = [("n", n.to_string()), ("width", "8".to_owned())];
@@ -122,8 +130,8 @@ fn biometric(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result
 /// Processor time of a party, and what goes over a link: neither should grow with the parties.
 fn scaling(
     registry: &Registry,
-    bench: &Bench,
-    table: &mut Rows<'_>,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
     parties: u64,
 ) -> Result<(), Failure> {
     let Some(program) = registry.find("biometric") else { return Ok(()) };
@@ -159,7 +167,11 @@ fn measured(reports: &[RunReport]) -> String {
 }
 
 /// Triples per second of two parties in this process, set-up left out.
-fn triples<F: Field>(bench: &Bench, table: &mut Rows<'_>, beside: &str) -> Result<(), Failure> {
+fn triples<F: Field>(
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+    beside: &str,
+) -> Result<(), Failure> {
     let mut rates = Vec::new();
     let count = Kind::Triple.batch_items(BatchScale::FULL);
     for _ in 0..bench.repeat {

@@ -13,7 +13,7 @@ pub(crate) fn all() -> Vec<Box<dyn Program>> {
     vec![
         Box::new(operations::IntegerOperation),
         Box::new(operations::Ands),
-        Box::new(beside::Beside),
+        Box::new(beside::DeepBesideWide),
     ]
 }
 

@@ -9,27 +9,27 @@ use phineus_session::settings::{Choice, Protocol, ProtocolVariant, protocols};
 use phineus_session::sizing::{self, PlanParameters};
 use phineus_tables::quantity;
 
-use super::{Rows, UNBOUNDED_BYTES, Workload, seconds};
-use crate::arguments::Bench;
+use super::{BenchTable, UNBOUNDED_BYTES, Workload, seconds};
+use crate::arguments::BenchArguments;
 
-type Settings = &'static [(&'static str, &'static str)];
+type BenchParameters = &'static [(&'static str, &'static str)];
 
 /// One line of the benchmark: program, parameters, protocol, memory limit, expected maximum.
-struct Line {
+struct BenchCase {
     program: &'static str,
-    parameters: Settings,
+    parameters: BenchParameters,
     protocol: Protocol,
-    memory: Memory,
+    memory: MemorySetting,
     /// Other options of `run`.
-    options: Settings,
+    options: BenchParameters,
     /// Parameters of what is counted off, both without what one lane takes: then only what is beyond
     /// start-up and inputs counts.
-    beyond: Option<Settings>,
+    beyond: Option<BenchParameters>,
     target: &'static str,
 }
 
 /// How much memory a line gets.
-enum Memory {
+enum MemorySetting {
     Unbounded,
     Bytes(u64),
     /// A quarter of the frames that it wants.
@@ -38,33 +38,37 @@ enum Memory {
 
 const fn line(
     program: &'static str,
-    parameters: Settings,
+    parameters: BenchParameters,
     protocol: Protocol,
     target: &'static str,
-) -> Line {
-    let (memory, options) = (Memory::Unbounded, &[]);
-    Line { program, parameters, protocol, memory, options, beyond: None, target }
+) -> BenchCase {
+    let (memory, options) = (MemorySetting::Unbounded, &[]);
+    BenchCase { program, parameters, protocol, memory, options, beyond: None, target }
 }
 
 /// `beside` on a network of two milliseconds.
-const fn beside(parameters: Settings, target: &'static str) -> Line {
-    Line {
+const fn beside(parameters: BenchParameters, target: &'static str) -> BenchCase {
+    BenchCase {
         options: &[("--simulate", "rtt=2ms")],
         ..line("beside", parameters, protocols::GMW, target)
     }
 }
 
 /// A conversion of 1000 exclusive ors of 32 bits, without what they take in the sharing `from`.
-const fn conversion(parameters: Settings, from: Settings, options: Settings) -> Line {
+const fn conversion(
+    parameters: BenchParameters,
+    from: BenchParameters,
+    options: BenchParameters,
+) -> BenchCase {
     let line = line("intops", parameters, protocols::MIXED, "15 ms, 1 MiB");
-    Line { options, beyond: Some(from), ..line }
+    BenchCase { options, beyond: Some(from), ..line }
 }
 
-const BOOLEAN: Settings = &[("op", "xor"), ("sharing", "gmw")];
-const GARBLED: Settings = &[("op", "xor"), ("sharing", "bmr")];
+const BOOLEAN: BenchParameters = &[("op", "xor"), ("sharing", "gmw")];
+const GARBLED: BenchParameters = &[("op", "xor"), ("sharing", "bmr")];
 
 /// The integers of one conversion, whose start-up is not counted.
-const ONE: Settings = &[("lanes", "1")];
+const ONE: BenchParameters = &[("lanes", "1")];
 
 /// Names that `--program` takes.
 pub(super) fn names() -> Vec<&'static str> {
@@ -73,13 +77,13 @@ pub(super) fn names() -> Vec<&'static str> {
     names
 }
 
-const SUITE: [Line; 27] = [
+const SUITE: [BenchCase; 27] = [
     line("and", &[("n", "1000000")], protocols::GMW, "120 ms, 8 MB"),
     line("aes128", &[("n", "1")], protocols::GMW, "40 ms"),
     line("aes128", &[("n", "1000")], protocols::GMW, "600 ms"),
     line("sha256", &[("n", "1")], protocols::GMW, "300 ms"),
-    Line {
-        memory: Memory::Bytes(512 << 20),
+    BenchCase {
+        memory: MemorySetting::Bytes(512 << 20),
         ..line("aes128", &[("n", "1000")], protocols::BMR, "8 s")
     },
     line("aes128", &[("n", "100"), ("parties", "3")], protocols::BMR, "1.5 s"),
@@ -108,14 +112,14 @@ const SUITE: [Line; 27] = [
         protocols::MIXED,
         "0.9 s, planning included",
     ),
-    Line {
+    BenchCase {
         options: &[("--broadcast", "star")],
         ..line("biometric", &[("n", "4096"), ("parties", "3")], protocols::MIXED, "")
     },
     line("sort", &[("n", "4096")], protocols::GMW, ""),
     line("merge", &[("n", "4096")], protocols::BMR, ""),
-    Line {
-        memory: Memory::Quarter,
+    BenchCase {
+        memory: MemorySetting::Quarter,
         ..line("merge", &[("n", "4096")], protocols::BMR, "1.1 times the line before")
     },
     line("beside", &[("n", "4000"), ("part", "deep")], protocols::GMW, ""),
@@ -125,15 +129,19 @@ const SUITE: [Line; 27] = [
     beside(&[("n", "4000"), ("part", "deep")], ""),
     beside(&[("n", "4000"), ("part", "wide")], ""),
     beside(&[("n", "4000")], "the slower of both before and 10 %"),
-    Line {
+    BenchCase {
         options: &[("--simulate", "rtt=40ms")],
         ..line("aes128", &[("n", "1")], protocols::GMW, "rounds x 20 ms and 15 %")
     },
 ];
 
 /// Runs the suite.
-pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> Result<(), Failure> {
-    let wanted = |line: &&Line| {
+pub(super) fn run(
+    registry: &Registry,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
+) -> Result<(), Failure> {
+    let wanted = |line: &&BenchCase| {
         bench.programs.is_empty() || bench.programs.iter().any(|name| name == line.program)
     };
     for line in SUITE.iter().filter(wanted) {
@@ -149,7 +157,7 @@ pub(super) fn run(registry: &Registry, bench: &Bench, table: &mut Rows<'_>) -> R
 }
 
 /// Program, protocol, parameters and options.
-fn label(line: &Line) -> String {
+fn label(line: &BenchCase) -> String {
     let settings = line.parameters.iter().map(|(name, value)| format!("{name}={value}"));
     let options = line.options.iter().map(|(name, value)| format!("{name} {value}"));
     let words: Vec<String> = settings.chain(options).collect();
@@ -158,15 +166,15 @@ fn label(line: &Line) -> String {
 
 /// Median and extremes of a line, and what it sent and took besides.
 fn measure(
-    line: &Line,
+    line: &BenchCase,
     registry: &Registry,
-    bench: &Bench,
-    table: &mut Rows<'_>,
+    bench: &BenchArguments,
+    table: &mut BenchTable<'_>,
 ) -> Result<(), Failure> {
     let Some(program) = registry.find(line.program) else { return Ok(()) };
     let parameters = owned(line.parameters);
     let memory = memory_of(line, program, &parameters)?;
-    let workload = |settings: &[Settings]| {
+    let workload = |settings: &[BenchParameters]| {
         let parameters = settings.iter().copied().flat_map(owned).collect();
         let made = Workload::with(program, parameters, line.protocol)?;
         Ok::<_, Failure>(Workload { options: owned(line.options), ..made })
@@ -181,11 +189,11 @@ fn measure(
         ],
         None => Vec::new(),
     };
-    let (mut times, mut once) = (Vec::new(), Figures::default());
+    let (mut times, mut once) = (Vec::new(), RunMeasurements::default());
     for _ in 0..bench.repeat {
-        once = Figures::of(&whole, registry, memory)?;
+        once = RunMeasurements::of(&whole, registry, memory)?;
         for (sign, other) in &others {
-            once.add(*sign, &Figures::of(other, registry, memory)?);
+            once.add(*sign, &RunMeasurements::of(other, registry, memory)?);
         }
         times.push(once.milliseconds);
     }
@@ -202,20 +210,20 @@ fn measure(
     table.add(&label(line), &mut times, "ms", &beside).map(drop)
 }
 
-fn owned(settings: Settings) -> Vec<(String, String)> {
+fn owned(settings: BenchParameters) -> Vec<(String, String)> {
     settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// The memory limit of a line's parties.
 fn memory_of(
-    line: &Line,
+    line: &BenchCase,
     program: &dyn phineus_frontend::Program,
     parameters: &[(String, String)],
 ) -> Result<u64, Failure> {
     match line.memory {
-        Memory::Unbounded => Ok(UNBOUNDED_BYTES),
-        Memory::Bytes(bytes) => Ok(bytes),
-        Memory::Quarter => {
+        MemorySetting::Unbounded => Ok(UNBOUNDED_BYTES),
+        MemorySetting::Bytes(bytes) => Ok(bytes),
+        MemorySetting::Quarter => {
             let scratch = scratch_within(UNBOUNDED_BYTES);
             let traced = trace(program, &arguments_of(program, parameters)?, &scratch)?;
             let choice = (line.protocol, ProtocolVariant::default());
@@ -232,7 +240,7 @@ fn memory_of(
 
 /// Measurements of one run.
 #[derive(Default)]
-struct Figures {
+struct RunMeasurements {
     milliseconds: f64,
     planning_milliseconds: f64,
     cpu_milliseconds: f64,
@@ -241,8 +249,12 @@ struct Figures {
     peak_bytes: u64,
 }
 
-impl Figures {
-    fn of(workload: &Workload, registry: &Registry, memory: u64) -> Result<Figures, Failure> {
+impl RunMeasurements {
+    fn of(
+        workload: &Workload,
+        registry: &Registry,
+        memory: u64,
+    ) -> Result<RunMeasurements, Failure> {
         let cpu = || phineus_engine::children_cpu_time().unwrap_or_default().as_secs_f64();
         let before = cpu();
         let reports = workload.run(registry, memory, false)?;
@@ -250,7 +262,7 @@ impl Figures {
         let sent = measured.clone().filter_map(|costs| costs.sent_bytes);
         let planning = reports.iter().map(|report| report.seconds.planning);
         let peaks = reports.iter().filter_map(|report| report.memory_bytes.measured_peak);
-        Ok(Figures {
+        Ok(RunMeasurements {
             milliseconds: seconds(&reports) * 1e3,
             planning_milliseconds: planning.fold(0.0, f64::max) * 1e3,
             cpu_milliseconds: (cpu() - before) * 1e3,
@@ -261,7 +273,7 @@ impl Figures {
     }
 
     /// Counts what another run took besides, or off.
-    fn add(&mut self, sign: f64, other: &Figures) {
+    fn add(&mut self, sign: f64, other: &RunMeasurements) {
         self.milliseconds += sign * other.milliseconds;
         self.cpu_milliseconds += sign * other.cpu_milliseconds;
         self.sent_bytes += sign * other.sent_bytes;

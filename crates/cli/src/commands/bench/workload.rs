@@ -13,7 +13,7 @@ use phineus_session::resolve::arguments_of;
 use phineus_session::settings::{Choice, Protocol, protocols};
 
 use super::sized;
-use crate::arguments::{Cli, Command, Run};
+use crate::arguments::{Cli, Command, RunArguments};
 use crate::commands::local;
 use crate::commands::programs::random_tables;
 use crate::commands::run::RunCommand;
@@ -96,7 +96,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn parse(typed: Vec<String>) -> Result<Run, Failure> {
+fn parse(typed: Vec<String>) -> Result<RunArguments, Failure> {
     match Cli::try_parse_from(typed).map(|cli| cli.command) {
         Ok(Command::Run(run)) => Ok(run),
         Ok(_) => unreachable!("`run` was typed"),

@@ -9,8 +9,8 @@ use phineus_session::registry::Registry;
 use phineus_session::resolve::{arguments_of, probe};
 use phineus_tables::quantity;
 
-use super::{Shown, first_row, typed_run};
-use crate::arguments::Demo;
+use super::{DemoResult, first_row, typed_run};
+use crate::arguments::DemoArguments;
 use crate::commands::run::verified_locally;
 use crate::leftovers::leftovers;
 use crate::output::Console;
@@ -21,7 +21,11 @@ const PROGRAM: &str = "biometric";
 const ROWS: u64 = 4096;
 
 /// Runs the demonstration.
-pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result<(), Failure> {
+pub(super) fn run(
+    registry: &Registry,
+    demo: &DemoArguments,
+    console: &Console,
+) -> Result<(), Failure> {
     let start = Instant::now();
     let rows = demo.rows.unwrap_or(ROWS);
     console.say("A traveller's features were measured at site_a. Two agencies, site_b and site_c,");
@@ -61,7 +65,7 @@ pub(super) fn run(registry: &Registry, demo: &Demo, console: &Console) -> Result
     let answer = verified_locally(registry, &run, console)?;
     let result: Vec<String> =
         first_row(&answer)?.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
-    let shown = Shown {
+    let shown = DemoResult {
         text: format!("nearest match: {}", result.join(", ")),
         name: "nearest",
         value: result.into(),

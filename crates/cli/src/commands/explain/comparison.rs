@@ -19,7 +19,7 @@ use phineus_session::traced::TracedFile;
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::arguments::Explain;
+use crate::arguments::ExplainArguments;
 use crate::output::Console;
 
 /// Columns for the names of figures; five protocols of [`FIGURE_WIDTH`] leave a line of 98.
@@ -29,7 +29,7 @@ const FIGURE_WIDTH: usize = 14;
 /// Prints what the program costs under each protocol, and which is the cheapest.
 pub(super) fn run(
     traced: &TracedFile,
-    explain: &Explain,
+    explain: &ExplainArguments,
     terms: PlanParameters,
     scratch: &Scratch,
     console: &Console,
@@ -43,7 +43,7 @@ pub(super) fn run(
     }
     let (fitting, refused): (Vec<_>, Vec<_>) =
         candidates.iter().partition(|candidate| candidate.outcome.is_ok());
-    let mut columns: Vec<Column> = Vec::new();
+    let mut columns: Vec<ProtocolFigures> = Vec::new();
     for Candidate { protocol, variant, outcome } in fitting {
         if let Ok((planned, time)) = outcome {
             columns.push(column(*protocol, *variant, planned, time));
@@ -60,7 +60,7 @@ pub(super) fn run(
 }
 
 /// A protocol's figures, by name.
-struct Column {
+struct ProtocolFigures {
     protocol: Protocol,
     figures: Vec<(String, String)>,
 }
@@ -70,7 +70,7 @@ fn column(
     variant: ProtocolVariant,
     planned: &PlannedFile,
     time: &Prediction,
-) -> Column {
+) -> ProtocolFigures {
     let plan = planned.plan();
     let total = |name: &str| plan.costs.get(name).copied();
     let count = |name: &str| total(name).map(quantity::count);
@@ -120,7 +120,7 @@ fn column(
         add("time online", Some(seconds(time.online.total())));
     }
     add("time, interleaved", Some(seconds(time.whole.total())));
-    Column { protocol, figures }
+    ProtocolFigures { protocol, figures }
 }
 
 /// The most that goes between a client and a party in one direction.
@@ -132,7 +132,7 @@ fn client_link_bytes(planned: &PlannedFile) -> u64 {
 }
 
 /// Figures below each other, protocols beside each other.
-fn print(columns: &[Column], console: &Console) -> Result<(), Failure> {
+fn print(columns: &[ProtocolFigures], console: &Console) -> Result<(), Failure> {
     let line = |name: &str, cells: &[&str]| {
         let cells: String = cells.iter().map(|cell| format!(" {cell:>FIGURE_WIDTH$}")).collect();
         console.print(&format!("{name:<NAME_WIDTH$}{cells}"))
@@ -140,7 +140,7 @@ fn print(columns: &[Column], console: &Console) -> Result<(), Failure> {
     let protocols: Vec<&str> = columns.iter().map(|column| column.protocol.name()).collect();
     line("", &protocols)?;
     for name in figure_names(columns) {
-        let of = |column: &'_ Column| -> String {
+        let of = |column: &'_ ProtocolFigures| -> String {
             let figure = column.figures.iter().find(|(known, _)| *known == name);
             figure.map_or_else(|| "-".to_owned(), |(_, figure)| figure.clone())
         };
@@ -151,7 +151,7 @@ fn print(columns: &[Column], console: &Console) -> Result<(), Failure> {
 }
 
 /// The names of all columns: each after the one that it follows in its own column.
-fn figure_names(columns: &[Column]) -> Vec<String> {
+fn figure_names(columns: &[ProtocolFigures]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for column in columns {
         let mut place = 0;

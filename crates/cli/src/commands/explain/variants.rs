@@ -11,7 +11,7 @@ use phineus_session::settings::{Protocol, ProtocolVariant};
 use phineus_tables::quantity;
 use serde_json::json;
 
-use crate::arguments::Explain;
+use crate::arguments::ExplainArguments;
 
 /// The other variants with which the same protocol could run a program.
 pub(super) fn alternatives(
@@ -60,7 +60,7 @@ fn options(variant: ProtocolVariant) -> [(&'static str, &'static str); 2] {
 pub(super) fn variant_line(
     variant: ProtocolVariant,
     planned: &PlannedFile,
-    explain: &Explain,
+    explain: &ExplainArguments,
 ) -> String {
     let options = options(variant).map(|(name, value)| format!("--{name} {value}")).join(" ");
     let rounds = planned.plan().costs.get(totals::ROUNDS).copied().unwrap_or(0);
@@ -77,7 +77,7 @@ pub(super) fn variant_line(
 pub(super) fn variant_to_json(
     variant: ProtocolVariant,
     planned: &PlannedFile,
-    explain: &Explain,
+    explain: &ExplainArguments,
 ) -> serde_json::Value {
     let [(_, y2a), (_, broadcast)] = options(variant);
     json!({

@@ -14,12 +14,12 @@ use phineus_programs::random::{SeededRng, random_table};
 use super::sites;
 
 /// Products one after the other beside products at once.
-pub(super) struct Beside;
+pub(super) struct DeepBesideWide;
 
 const WIDTH: u16 = 32;
 
 /// Parameters of the program.
-struct Settings {
+struct BesideParameters {
     names: Vec<String>,
     rows: u64,
     /// Products one after the other, if they are asked for.
@@ -27,13 +27,13 @@ struct Settings {
     is_wide: bool,
 }
 
-impl Settings {
-    fn new(arguments: &Arguments) -> Result<Settings, ProgramError> {
+impl BesideParameters {
+    fn new(arguments: &Arguments) -> Result<BesideParameters, ProgramError> {
         let names = party_names(arguments)?;
         let part = choice(arguments, "part", &["both", "deep", "wide"])?;
         let rows = arguments.equal_rows(names[..2].iter().map(String::as_str), "n")?;
         let deep = if part == "wide" { None } else { Some(arguments.count("deep")?) };
-        Ok(Settings { names, rows, deep, is_wide: part != "deep" })
+        Ok(BesideParameters { names, rows, deep, is_wide: part != "deep" })
     }
 
     fn column(name: &str) -> Column {
@@ -52,7 +52,7 @@ impl Settings {
     }
 }
 
-impl Program for Beside {
+impl Program for DeepBesideWide {
     fn name(&self) -> &str {
         "beside"
     }
@@ -80,10 +80,10 @@ impl Program for Beside {
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
-        let settings = Settings::new(arguments)?;
+        let settings = BesideParameters::new(arguments)?;
         let [a, b] = [0, 1].map(|party| {
             let input = tracer.input(&settings.names[party], settings.rows);
-            input.column(Settings::column("x")).read()
+            input.column(BesideParameters::column("x")).read()
         });
         let (a, b) = (a.chunks(0), b.chunks(0));
         // Of no rows there is no first one to multiply.
@@ -97,7 +97,7 @@ impl Program for Beside {
         let result = deep.into_iter().chain(wide).reduce(|a, b| a.xor(&b));
         tracer
             .output("result", &receivers(arguments, &settings.names)?)
-            .chunks(Settings::column("result"), vec![result.unwrap_or_else(zero)])
+            .chunks(BesideParameters::column("result"), vec![result.unwrap_or_else(zero)])
             .write();
         Ok(())
     }
@@ -107,18 +107,18 @@ impl Program for Beside {
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        Some(Settings::new(arguments).map(|settings| {
+        Some(BesideParameters::new(arguments).map(|settings| {
             let cell = |table: usize| move |row| inputs[table].cell(row, 0).as_limbs()[0] as u32;
-            let mut table = Table::new(vec![Settings::column("result")]);
+            let mut table = Table::new(vec![BesideParameters::column("result")]);
             table.push(&[Lane::from(u64::from(settings.twin(cell(0), cell(1))))]);
             vec![table]
         }))
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        let settings = Settings::new(arguments).ok()?;
+        let settings = BesideParameters::new(arguments).ok()?;
         let mut random = SeededRng::new(seed);
-        let column = || vec![Settings::column("x")];
+        let column = || vec![BesideParameters::column("x")];
         Some([0, 1].map(|_| random_table(column(), settings.rows, &mut random)).to_vec())
     }
 }

@@ -50,7 +50,7 @@ fn conversion(name: &str) -> Option<(Sharing, Sharing)> {
 }
 
 /// Parameters of the program.
-struct Settings {
+struct OperationParameters {
     names: Vec<String>,
     op: Op,
     element: ElementType,
@@ -60,8 +60,8 @@ struct Settings {
     to: Option<Sharing>,
 }
 
-impl Settings {
-    fn new(arguments: &Arguments) -> Result<Settings, ProgramError> {
+impl OperationParameters {
+    fn new(arguments: &Arguments) -> Result<OperationParameters, ProgramError> {
         let names = party_names(arguments)?;
         let name = choice(arguments, "op", &OPERATIONS.map(|(name, _)| name))?;
         let op = OPERATIONS.into_iter().find(|(other, _)| *other == name);
@@ -78,7 +78,7 @@ impl Settings {
         let lanes = arguments.equal_rows(names[..2].iter().map(String::as_str), "lanes")?;
         let element = ElementType::unsigned(width(arguments, 8, 64)?);
         let to = conversion.map(|(_, to)| to);
-        Ok(Settings { names, op, element, lanes, sharing, to })
+        Ok(OperationParameters { names, op, element, lanes, sharing, to })
     }
 
     fn result_column(&self) -> Column {
@@ -152,7 +152,7 @@ impl Program for IntegerOperation {
     }
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
-        let settings = Settings::new(arguments)?;
+        let settings = OperationParameters::new(arguments)?;
         let [a, b] = [0, 1].map(|party| {
             let input = tracer.input(&settings.names[party], settings.lanes);
             input.column(settings.input_column()).read().to_sharing(settings.sharing)
@@ -171,7 +171,7 @@ impl Program for IntegerOperation {
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        Some(Settings::new(arguments).map(|settings| {
+        Some(OperationParameters::new(arguments).map(|settings| {
             let column = settings.result_column();
             let mask = mask_of(column.element.width());
             let mut table = Table::new(vec![column]);
@@ -184,7 +184,7 @@ impl Program for IntegerOperation {
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
-        let settings = Settings::new(arguments).ok()?;
+        let settings = OperationParameters::new(arguments).ok()?;
         let mut random = SeededRng::new(seed);
         let tables = [0, 1].map(|_| {
             let mut table = Table::new(vec![settings.input_column()]);

@@ -3,7 +3,7 @@
 use phineus_bytecode::{Op, ProgramReader, verify};
 use phineus_frontend::{Arguments, Program, reference, trace_to_file};
 
-use super::beside::Beside;
+use super::beside::DeepBesideWide;
 use super::operations::{Ands, IntegerOperation};
 
 /// Generates inputs, traces, runs in the clear and compares with the reference.
@@ -30,7 +30,7 @@ fn check(program: &dyn Program, given: &[(&str, &str)], rows: &[(&str, u64)], se
 fn sizes_that_are_and_are_not_powers_of_two() {
     for n in ["1", "2", "3", "5", "16", "31", "33", "100"] {
         check(&Ands, &[("n", n)], &[], 1);
-        check(&Beside, &[("n", n)], &[], 2);
+        check(&DeepBesideWide, &[("n", n)], &[], 2);
         check(&IntegerOperation, &[("lanes", n)], &[], 3);
     }
 }
@@ -41,7 +41,7 @@ fn tables_may_have_no_rows() {
         let rows = [("site_a", count), ("site_b", count)];
         let ands = if count == 0 { "0" } else { "130" };
         check(&Ands, &[("n", ands)], &rows, 4);
-        check(&Beside, &[], &rows, 5);
+        check(&DeepBesideWide, &[], &rows, 5);
         check(&IntegerOperation, &[], &rows, 6);
     }
 }
@@ -92,7 +92,7 @@ fn every_integer_operation() {
 /// The products of the deep part wait for each other, those of the wide one do not.
 #[test]
 fn a_deep_part_beside_a_wide_one() {
-    let program = Beside;
+    let program = DeepBesideWide;
     for part in ["both", "deep", "wide"] {
         for n in ["1", "128", "300"] {
             check(&program, &[("part", part), ("n", n), ("parties", "3")], &[], 15);
