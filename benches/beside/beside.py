@@ -9,6 +9,7 @@
     beside.py figures MP-SPDZ [SIZE]           the same by threads and slices, and where its time goes
     beside.py parties MP-SPDZ [SIZE [MOST]]    the same with two parties and more
     beside.py mascot MP-SPDZ                   triples and biometric matching, preprocessing made in the run
+    beside.py replicated MP-SPDZ [ONLY]        three parties with an honest majority: AES, comparisons, biometric, matrices
 
 Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
 brackets. README.md beside this file names each system with its version.
@@ -510,9 +511,79 @@ def mascot(folder, counts="2,3"):
            "ratio, 61 bits", "128 bits"], rows)
 
 
+# What, MP-SPDZ's party and program with its size, what is written to the inputs of its first two parties, and ours: a
+# program with its parameters and what `rep3_speed` runs, if anything.
+REPLICATED = [
+    ("AES-128 of 10,000 blocks", "bin", "replicated_aes 10000", (), "aes128 --param n=10000", "aes 10000"),
+    ("1,000,000 comparisons of 32 bits", "ring", "replicated_compare 1000000", (), None, "compare 1000000"),
+    ("biometric matching of 4096 rows", "ring", "replicated_biometric 4096", (4, 4 * 4096),
+     "biometric --param n=4096 --param width=32", None),
+    ("product of matrices of 1000 rows in Z_2^64", "ring", "replicated_matrix 1000", (), None, "matrix 1000"),
+]
+
+
+def replicated_theirs(folder, kind, program, inputs, port):
+    """Seconds by MP-SPDZ's own timer, processor seconds of the three parties (all of them), bytes sent by one."""
+    for party, count in enumerate(inputs):
+        with open(f"{folder}/Player-Data/Input-P{party}-0", "w") as file:
+            file.write(" ".join(str(k * 37 % 251) for k in range(count)))
+    name = program.replace(" ", "-")
+    command = [f"./replicated-{kind}-party.x", name, "-pn", str(port), "-h", "localhost", "-p"]
+    outputs, cpu = parties([command + [str(party)] for party in range(3)], cwd=folder)
+    timed = re.search(r"Time1 = ([0-9.e+-]+)", outputs[0])
+    return float(timed[1]), cpu
+
+
+def replicated_ours(arguments, folder):
+    """Seconds of the slowest party, inputs and outputs included, and processor seconds of all processes with planning."""
+    inputs = [f"--in={name[:-4]}={name}" for name in sorted(os.listdir(folder)) if name.endswith(".csv")]
+    command = [f"{TARGET}/phineus", "run", *arguments.split(), "--param", "parties=3", "--local", "--protocol", "rep3",
+               "--memory", "4GiB", "--report", "report.json", *inputs]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(command, cwd=folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(f"{folder}/report.json") as file:
+        report = json.load(file)
+    seconds = max(party["seconds"]["running"] for party in report["parties"])
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def replicated(folder, only=""):
+    """Three parties on replicated shares. MP-SPDZ's timer leaves inputs and outputs out, but for biometric matching."""
+    rows = []
+    for what, kind, program, inputs, ours, driver in REPLICATED:
+        if only and not any(part in what for part in only.split(",")):
+            continue
+        source = program.split()[0]
+        with open(f"{HERE}/{source}.mpc") as text, open(f"{folder}/Programs/Source/{source}.mpc", "w") as copy:
+            copy.write(text.read())
+        run(["./compile.py", *(["-B", "128"] if kind == "bin" else ["-R", "64"]), *program.split()], cwd=folder)
+        seconds = {"theirs": [], "cpu": [], "ours": [], "our_cpu": [], "driver": []}
+        with tempfile.TemporaryDirectory() as files:
+            if ours:
+                run([f"{TARGET}/phineus", "data", *ours.split(), "--param", "parties=3"], cwd=files)
+            for repeat in range(REPEATS):
+                wall, cpu = replicated_theirs(folder, kind, program, inputs, 15000 + 10 * len(rows) + 100 * repeat)
+                seconds["theirs"].append(wall)
+                seconds["cpu"].append(cpu)
+                if ours:
+                    wall, cpu = replicated_ours(ours, files)
+                    seconds["ours"].append(wall)
+                    seconds["our_cpu"].append(cpu)
+                if driver:
+                    output = run([f"{TARGET}/examples/rep3_speed", *driver.split()])
+                    seconds["driver"].append(min(map(float, re.findall(r"([0-9.]+) s from the keys on", output))))
+        best = seconds["ours"] or seconds["driver"]
+        rows.append([what, *(show(seconds[key], "{:.3f}") if seconds[key] else "" for key in seconds),
+                     f"**{statistics.median(seconds['theirs']) / statistics.median(best):.1f}**"])
+    table(["what", "MP-SPDZ, s", "its processor s, all", "Phineus, s", "processor s, with planning", "driver alone, s", "ratio"],
+          rows)
+
+
 if __name__ == "__main__":
     comparisons = {"emp": emp, "mage": mage, "motion": motion, "operations": operations, "spdz": spdz,
-                   "figures": figures, "parties": by_parties, "mascot": mascot}
+                   "figures": figures, "parties": by_parties, "mascot": mascot,
+                   "replicated": replicated}
     if len(sys.argv) < 3 or sys.argv[1] not in comparisons:
         sys.exit(__doc__)
     comparisons[sys.argv[1]](*sys.argv[2:])

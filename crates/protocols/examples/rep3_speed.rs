@@ -2,8 +2,8 @@
 //!
 //! All parties are threads over an in-process mesh; everything is included: keys, inputs, rounds, outputs.
 //! `aes` encrypts as many blocks under as many keys, in values of 32 lanes; `compare` and `multiply` take as many
-//! pairs of 32-bit integers, in values of 128 lanes; `matrix` multiplies square matrices with as many rows of
-//! 32-bit integers, in tiles of 8 by 16 and 16 by 8.
+//! pairs of 32-bit integers, in values of 128 lanes; `matrix` multiplies square matrices with as many rows, at
+//! most 1024, of 64-bit integers, in values of 16 rows or columns.
 
 use std::fs::File;
 use std::io::Cursor;
@@ -24,13 +24,16 @@ use phineus_protocols::rep3::{PARTIES, Rep3Costs, Rep3Driver, Rep3Rounds, layout
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// Rows and columns of a product of matrices that is one instruction.
+const SIDE: u64 = 16;
+
 /// Bytes that instructions in flight may hold.
 const HELD_BYTES: u64 = 64 << 20;
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let what = arguments.first().map_or("aes", String::as_str);
-    let default = if what == "matrix" { 256 } else { 10_000 };
+    let default = if what == "matrix" { 1000 } else { 10_000 };
     let count = arguments.get(1).map_or(Ok(default), |text| text.parse())?;
     let (program, unit, units) = match what {
         "aes" => (pairs(Op::Aes128, 128, count, Sharing::Boolean)?, "AND", 0),
@@ -95,6 +98,7 @@ fn memory(planned: &[u8]) -> Result<RunMemory, StorageError> {
 }
 
 fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
+    let is_large = open(program)?.description().value_wires_max.is_some();
     let order_options = OrderOptions {
         layout: layout(),
         window_units: 1 << 22,
@@ -108,9 +112,9 @@ fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
         protocol: "rep3".to_string(),
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
-        frame_count: 1 << 14,
+        frame_count: if is_large { 1 << 8 } else { 1 << 14 },
         layout: layout(),
-        page_wires: 4096,
+        page_wires: if is_large { 1 << 14 } else { 4096 },
         computing: None,
         lookahead: Lookahead { time_ns: 0, frames: 2 },
         planner_memory_bytes: 512 << 20,
@@ -180,6 +184,7 @@ impl Builder {
                 rows_of: None,
             }]
             .into(),
+            value_wires_max: (width == 64).then_some(1 << 20),
             ..Description::default()
         };
         Ok(self.writer.finish(&description)?.0)
@@ -205,43 +210,25 @@ fn pairs(op: Op, width: u16, count: u64, sharing: Sharing) -> Result<Vec<u8>, Fa
     builder.finish(width, count, result_width)
 }
 
-/// A product of square matrices in tiles: 8 rows and 16 columns of the first, 16 and 8 of the second.
+/// A product of square matrices of 64-bit integers: 16 rows of the first times 16 columns of the second, with
+/// all of their entries, so that each result is sent once.
 fn matrices(count: u64) -> Result<Vec<u8>, Failure> {
-    let (side, inner) = (8, 16);
-    let count = count.next_multiple_of(inner);
-    let element = ElementType::unsigned(32).shared(Sharing::Arithmetic);
+    let count = count.next_multiple_of(SIDE);
+    let element = ElementType::unsigned(64).shared(Sharing::Arithmetic);
     let mut builder = Builder::new()?;
-    let tiles = count * count / (side * inner);
+    let (entries, results) = ((SIDE * count) as u32, (SIDE * SIDE) as u32);
     let mut inputs = [Vec::new(), Vec::new()];
     for (port, values) in (0..).zip(&mut inputs) {
-        for tile in 0..tiles {
-            let rows = (port, tile * side * inner);
-            values.push(builder.port(Op::Input, (element, 128), rows, 0)?);
+        for row in (0..count * count).step_by(entries as usize) {
+            values.push(builder.port(Op::Input, (element, entries), (port, row), 0)?);
         }
     }
-    let mut row = 0;
-    for i in 0..count / side {
-        for j in 0..count / side {
-            let mut sum = None;
-            for k in 0..count / inner {
-                let mut product = Instruction::new(Op::MatMul, element, (side * side) as u32);
-                product.immediates = [inner, side, 0, 0];
-                let at = |outer: u64| (outer * (count / inner) + k) as usize;
-                product.operands = [inputs[0][at(i)], inputs[1][at(j)], 0];
-                let product = builder.push(product)?;
-                sum = Some(match sum {
-                    None => product,
-                    Some(sum) => {
-                        let mut add = Instruction::new(Op::Add, element, (side * side) as u32);
-                        add.operands = [sum, product, 0];
-                        builder.push(add)?
-                    }
-                });
-            }
-            let sum = sum.ok_or("there are columns")?;
-            builder.port(Op::Output, (element, (side * side) as u32), (0, row), sum)?;
-            row += side * side;
-        }
+    let pairs = inputs[0].iter().flat_map(|x| inputs[1].iter().map(move |y| [*x, *y, 0]));
+    for (operands, row) in pairs.zip((0..).step_by(results as usize)) {
+        let mut product = Instruction::new(Op::MatMul, element, results);
+        (product.immediates, product.operands) = ([count, SIDE, 0, 0], operands);
+        let product = builder.push(product)?;
+        builder.port(Op::Output, (element, results), (0, row), product)?;
     }
-    builder.finish(32, count * count, 32)
+    builder.finish(64, count * count, 64)
 }

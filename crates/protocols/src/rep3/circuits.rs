@@ -15,12 +15,12 @@ use phineus_bytecode::layout::share_bytes;
 use phineus_circuits::record::{And, CircuitTemplate, Level, LocalGate};
 use phineus_crypto::SecretBit;
 use phineus_engine::bits::is_repeated;
-use zeroize::Zeroizing;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use zeroize::{Zeroize, Zeroizing};
 
 use super::keys::Keys;
 use super::messages::{MaskedProducts, RoundMessages};
 use crate::shares::elements::Element;
-use crate::shares::values::{Words, blank};
 use crate::shares::words::{get, last_mask, put, words};
 
 /// Words of the widest chunk: one register of 512 bits for each component.
@@ -41,15 +41,15 @@ impl CircuitGroup {
         (0..lanes).step_by(CHUNK_LANES).map(move |start| CHUNK_LANES.min(lanes - start))
     }
 
-    /// Words of a component of all slots.
-    fn row_words(&self) -> usize {
+    /// Lines of memory of all slots.
+    fn lines(&self) -> usize {
         let words: usize = self.chunks().map(chunk_words).sum();
-        self.template.slot_count as usize * words
+        (2 * self.template.slot_count as usize * words).div_ceil(8)
     }
 
     /// Bytes of all slots.
     pub(super) fn row_bytes(&self) -> usize {
-        16 * self.row_words()
+        size_of::<Line>() * self.lines()
     }
 
     /// Where a word of the lanes lies in a component of a slot.
@@ -104,7 +104,7 @@ struct RunningGroup {
     /// The round that it began with, and its number among those.
     id: (u64, usize),
     group: CircuitGroup,
-    rows: Words,
+    rows: Zeroizing<Vec<Line>>,
     /// Where its ANDs lie in what is sent.
     sent_at: usize,
 }
@@ -112,67 +112,66 @@ struct RunningGroup {
 impl RunningGroup {
     /// Loads the operands of instructions: row after row, so that all lanes of a row are written together.
     fn load(&mut self, starting: &[StartingInstruction], operands: &[u8]) {
-        let mut slot = 0;
+        let mut first_slot = 0;
         let mut at: Vec<usize> = starting.iter().map(|starting| starting.operands_at).collect();
         for k in 0..starting[0].circuit.operand_count() {
-            let is_repeated = is_repeated(&starting[0].circuit, k);
-            let mut slots = 0;
+            let StartingInstruction { circuit, place, .. } = &starting[0];
+            let shape = circuit.operand_shape(k);
+            let is_whole = shape.lanes as usize == place.lanes && !is_repeated(circuit, k);
+            // Each bit of an operand that is not whole is a row of its own, the same in all lanes.
+            let bits = if is_whole { 1 } else { shape.lanes as usize };
             for component in 0..2 {
-                let parts = starting.iter().zip(&mut at).map(|(starting, at)| {
-                    let (shape, place) = (starting.circuit.operand_shape(k), starting.place);
+                let mut pieces = Vec::new();
+                for (starting, at) in starting.iter().zip(&mut at) {
+                    let shape = starting.circuit.operand_shape(k);
                     let rows = &operands[*at..][..share_bytes(shape)];
+                    let row_bytes = (shape.lanes as usize).div_ceil(8);
                     *at += rows.len();
-                    let is_whole = shape.lanes as usize == place.lanes && !is_repeated;
-                    let rows = rows.chunks_exact((shape.lanes as usize).div_ceil(8));
-                    // Else each bit of the operand is a row of its own, the same in all lanes.
-                    let bits = (!is_whole).then_some(shape.lanes as usize);
-                    slots = rows.len() * bits.unwrap_or(1);
-                    (place, rows, bits)
-                });
-                let parts: Vec<_> = parts.collect();
-                for j in 0..slots {
-                    for (place, rows, bits) in &parts {
-                        let (slot, lanes) = ((slot + j, component), (place.first, place.lanes));
-                        let row = rows.clone().nth(j / bits.unwrap_or(1));
-                        let row = row.expect("a value has all its rows");
-                        let Some(bits) = bits else {
-                            self.load_row(slot, lanes, |k| word(&row[8 * k..]));
-                            continue;
+                    self.cut(&mut pieces, starting.place, component, (rows, row_bytes));
+                }
+                let words = words_of(&mut self.rows);
+                for slot in 0..usize::from(shape.width) * bits {
+                    let (row, bit) = (slot / bits, slot % bits);
+                    for piece in &pieces {
+                        let row = &piece.rows[row * piece.row_bytes..][..piece.row_bytes];
+                        let value = match is_whole {
+                            true => bits_of(row, piece.from),
+                            false => SecretBit::lowest(u64::from(row[bit / 8] >> (bit % 8))).mask(),
                         };
-                        let bit = u64::from(row[j % bits / 8] >> (j % bits % 8));
-                        let value = SecretBit::lowest(bit).mask();
-                        let last = |k: usize| last_mask((place.lanes - 64 * k).min(64));
-                        self.load_row(slot, lanes, |k| value & last(k));
+                        let at = piece.at + (first_slot + slot) * piece.step;
+                        words[at] |= (value & last_mask(piece.count)) << piece.shift;
                     }
                 }
             }
-            slot += slots;
+            first_slot += usize::from(shape.width) * bits;
         }
     }
 
-    /// Loads one row, of which `word` gives 64 lanes at a time.
-    #[inline(always)]
-    fn load_row(
-        &mut self,
-        row: (usize, usize),
-        (first, lanes): (usize, usize),
-        word: impl Fn(usize) -> u64,
+    /// Cuts an instruction's rows of an operand where words of the group end.
+    fn cut<'a>(
+        &self,
+        pieces: &mut Vec<Piece<'a>>,
+        place: GroupSlot,
+        component: usize,
+        (rows, row_bytes): (&'a [u8], usize),
     ) {
-        for k in 0..words(lanes) {
-            let (bits, at) = (word(k), first + 64 * k);
-            self.rows[self.group.place(row, at / 64)] |= bits << (at % 64);
-            // Where no lane is in the next word, there may be none.
-            if at % 64 + (lanes - 64 * k).min(64) > 64 {
-                self.rows[self.group.place(row, at / 64 + 1)] |= bits >> (64 - at % 64);
-            }
+        let mut from = 0;
+        while from < place.lanes {
+            let (word, shift) = ((place.first + from) / 64, (place.first + from) % 64);
+            let count = (64 - shift).min(place.lanes - from);
+            let at = self.group.place((0, component), word);
+            let step = self.group.place((1, component), word) - at;
+            pieces.push(Piece { rows, row_bytes, from, count, at, step, shift });
+            from += count;
         }
     }
 
     /// 64 lanes of a slot from `first` on, or as many as there are.
     fn lanes_of(&self, row: (usize, usize), first: usize, count: usize) -> u64 {
-        let low = self.rows[self.group.place(row, first / 64)] >> (first % 64);
+        let rows = u64::elements(self.rows.as_bytes());
+        let low = rows[self.group.place(row, first / 64)] >> (first % 64);
         let high = match first % 64 + count > 64 {
-            true => self.rows[self.group.place(row, first / 64 + 1)] << (64 - first % 64),
+            true => rows[self.group.place(row, first / 64 + 1)] << (64 - first % 64),
             false => 0,
         };
         (low | high) & last_mask(count)
@@ -224,7 +223,7 @@ impl RunningGroup {
         let [mut own, mut other] = results.unwrap_or_default();
         let level = &levels[group.level];
         let flips = adds_constants.map(|adds| u64::from(adds).wrapping_neg());
-        let mut rows = &mut self.rows[..];
+        let mut rows = words_of(&mut self.rows);
         for lanes in group.chunks() {
             let (own_bits, other_bits, z_bits, chunk_rows);
             (own_bits, own) = own.split_at(words(taken.len() * lanes));
@@ -242,13 +241,38 @@ impl RunningGroup {
     }
 }
 
-/// The first 64 bits of a row, or as many as it has.
-fn word(row: &[u8]) -> u64 {
-    match (row.first_chunk(), row.first_chunk()) {
+/// Lanes of the rows of an operand that lie in one word of the group.
+struct Piece<'a> {
+    rows: &'a [u8],
+    row_bytes: usize,
+    /// The first of the lanes, and how many.
+    from: usize,
+    count: usize,
+    /// Where they go for slot 0, how far it is to the next slot, and the place in the word.
+    at: usize,
+    step: usize,
+    shift: usize,
+}
+
+/// A line of the cache: slots begin with one.
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Zeroize)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+fn words_of(lines: &mut [Line]) -> &mut [u64] {
+    u64::elements_mut(lines.as_mut_bytes())
+}
+
+/// 64 bits of a row from bit `from` on, or as many as it has.
+fn bits_of(row: &[u8], from: usize) -> u64 {
+    let bytes = &row[from / 8..];
+    let low = match (bytes.first_chunk(), bytes.first_chunk()) {
         (Some(eight), _) => u64::from_le_bytes(*eight),
-        (None, Some(four)) if row.len() == 4 => u32::from_le_bytes(*four).into(),
-        _ => row.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    }
+        (None, Some(four)) if bytes.len() == 4 => u32::from_le_bytes(*four).into(),
+        _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let high = bytes.get(8).map_or(0, |byte| u128::from(*byte) << 64);
+    ((high | u128::from(low)) >> (from % 8)) as u64
 }
 
 /// What one chunk of a group does between two rounds.
@@ -336,7 +360,7 @@ pub(super) struct Circuits {
     /// Groups that were done in the last round.
     finished: Vec<RunningGroup>,
     /// Rows of groups whose results were written, for the next ones.
-    spare: Vec<Words>,
+    spare: Vec<Zeroizing<Vec<Line>>>,
     rounds: u64,
     and_gates: u64,
 }
@@ -373,9 +397,9 @@ impl Circuits {
         self.spare.extend(self.finished.drain(..).map(|done| done.rows));
         let first = self.running.len();
         for (k, group) in self.coming.drain(..).enumerate() {
-            let mut rows = self.spare.pop().unwrap_or_else(|| blank(0));
+            let mut rows = self.spare.pop().unwrap_or_default();
             rows.clear();
-            rows.resize(2 * group.row_words(), 0);
+            rows.resize(group.lines(), Line::default());
             self.running.push(RunningGroup { id: (self.rounds, k), group, rows, sent_at: 0 });
         }
         self.spare.clear();
@@ -447,7 +471,7 @@ pub(super) fn run_whole(
 ) {
     assert_eq!(template.depth(), 0, "an instruction with rounds is issued and finished");
     let group = CircuitGroup { template, lanes, level: 0 };
-    let rows = blank(2 * group.row_words());
+    let rows = Zeroizing::new(vec![Line::default(); group.lines()]);
     let mut running = RunningGroup { id: (0, 0), group, rows, sent_at: 0 };
     let place = GroupSlot { group: (0, 0), first: 0, lanes };
     running.load(&[StartingInstruction { circuit: *circuit, place, operands_at: 0 }], operands);

@@ -238,7 +238,10 @@ impl<C: Channel> Rep3Driver<C> {
             }
         };
         for (component, adds) in adds.into_iter().enumerate() {
-            let operands: Vec<&[u8]> = operands.iter().map(|both| half(both, component)).collect();
+            let operands: Vec<&[u8]> = operands
+                .iter()
+                .map(|both| &both[component * (both.len() / 2)..][..both.len() / 2])
+                .collect();
             let mut results: Vec<&mut [u8]> =
                 results.iter_mut().map(|both| half_mut(both, component)).collect();
             one(instruction, &mut results, &operands, adds);
@@ -271,10 +274,6 @@ impl<C: Channel> Rep3Driver<C> {
 
 /// What computes an operation on one component of its operands; whether it adds constants.
 type Compute = fn(&Instruction, &mut [&mut [u8]], &[&[u8]], bool);
-
-fn half(value: &[u8], component: usize) -> &[u8] {
-    &value[component * (value.len() / 2)..][..value.len() / 2]
-}
 
 fn half_mut(value: &mut [u8], component: usize) -> &mut [u8] {
     let size = value.len() / 2;

@@ -31,7 +31,7 @@ impl Default for MaskedProducts {
 impl MaskedProducts {
     /// Makes room for so many bytes of elements of `size` bytes; returns where they are.
     pub(super) fn push(&mut self, bytes: usize, size: usize) -> usize {
-        let at = place_of(self.bytes, size);
+        let at = self.bytes.next_multiple_of(size);
         self.resize(at + bytes);
         self.words.as_mut_bytes()[self.bytes..at].fill(0);
         self.bytes = at + bytes;
@@ -54,11 +54,6 @@ impl MaskedProducts {
     pub(super) fn bytes(&self, at: usize, bytes: usize) -> &[u8] {
         &self.words.as_bytes()[at..][..bytes]
     }
-}
-
-/// Where elements of `size` bytes lie behind so many bytes.
-pub(super) fn place_of(bytes: usize, size: usize) -> usize {
-    bytes.next_multiple_of(size)
 }
 
 /// What waits for the end of the round, and what the last round brought.
