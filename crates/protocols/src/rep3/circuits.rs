@@ -388,12 +388,7 @@ impl Circuits {
     }
 
     /// Begins what was issued before the coming round.
-    pub(super) fn start(
-        &mut self,
-        z: &mut MaskedProducts,
-        keys: &mut Keys,
-        adds_constants: [bool; 2],
-    ) {
+    pub(super) fn start(&mut self, z: &mut MaskedProducts, keys: &mut Keys, adds: [bool; 2]) {
         self.spare.extend(self.finished.drain(..).map(|done| done.rows));
         let first = self.running.len();
         for (k, group) in self.coming.drain(..).enumerate() {
@@ -413,7 +408,7 @@ impl Circuits {
             running.sent_at = z.push(running.group.sent_bytes(), size_of::<u64>());
             let z = u64::elements_mut(z.bytes_mut(running.sent_at, running.group.sent_bytes()));
             keys.mask_bits(z);
-            running.run(None, z, adds_constants);
+            running.run(None, z, adds);
         }
     }
 

@@ -13,7 +13,7 @@ use super::circuits::{Circuits, GroupSlot, run_whole};
 use super::client::TwoComponentsEach;
 use super::keys::Keys;
 use super::messages::RoundMessages;
-use super::ring::{self, ProductMessage};
+use super::ring::{self, SentProduct};
 use super::rounds::{Method, Rep3Rounds, is_arithmetic, method};
 use super::sharing::{BitsToRing, SharedValue, Split};
 use crate::ProtocolError;
@@ -26,7 +26,7 @@ use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share};
 pub(super) enum Flight {
     Circuit(GroupSlot),
     /// Elements that are sent in its last round.
-    Product(ProductMessage),
+    Product(SentProduct),
     Input(SharedValue),
 }
 
@@ -197,7 +197,7 @@ impl<C: Channel> Rep3Driver<C> {
             Method::Product => {
                 let (width, count) = (instruction.element.width(), instruction.lanes as usize);
                 let sent =
-                    ProductMessage::push(&mut self.messages.coming, &mut self.keys, width, count);
+                    SentProduct::push(&mut self.messages.coming, &mut self.keys, width, count);
                 let factors = [operands[0], operands[1]];
                 sent.multiply(instruction, &mut self.messages.coming, factors);
                 (1, Flight::Product(sent))

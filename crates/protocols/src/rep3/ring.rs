@@ -42,23 +42,18 @@ pub(super) fn execute(
 
 /// Elements that wait to be sent, or were.
 #[derive(Clone, Copy)]
-pub(super) struct ProductMessage {
+pub(super) struct SentProduct {
     width: u16,
     at: usize,
     count: usize,
 }
 
-impl ProductMessage {
+impl SentProduct {
     /// Makes room for `count` elements, which are masks so far.
-    pub(super) fn push(
-        products: &mut MaskedProducts,
-        keys: &mut Keys,
-        width: u16,
-        count: usize,
-    ) -> ProductMessage {
+    pub(super) fn push(to: &mut MaskedProducts, keys: &mut Keys, width: u16, count: usize) -> Self {
         let size = ring_bytes(width);
-        let sent = ProductMessage { width, at: products.push(size * count, size), count };
-        let z = products.bytes_mut(sent.at, size * count);
+        let sent = SentProduct { width, at: to.push(size * count, size), count };
+        let z = to.bytes_mut(sent.at, size * count);
         for_bytes!(size, mask(z, keys));
         fn mask<E: Element>(z: &mut [u8], keys: &mut Keys) {
             keys.mask(E::elements_mut(z));

@@ -23,7 +23,7 @@ use super::PARTIES;
 use super::driver::{Flight, PendingOutput, Rep3Driver};
 use super::keys::neighbours;
 use super::messages::RoundMessages;
-use super::ring::{self, ProductMessage};
+use super::ring::{self, SentProduct};
 use super::rounds::{addition, masked_bit_bytes};
 use crate::ProtocolError;
 use crate::shares::client::{draw, input_values, pack, subtract, unpack};
@@ -63,7 +63,7 @@ pub(super) struct BitsToRing {
     width: u16,
     /// The bits that this party knows, as integers.
     known: Words,
-    sent: ProductMessage,
+    sent: SentProduct,
 }
 
 impl<C: Channel> Rep3Driver<C> {
@@ -193,11 +193,11 @@ impl<C: Channel> Rep3Driver<C> {
     }
 
     /// Issues a conversion of bits to ring elements.
-    pub(super) fn join(&mut self, instruction: &Instruction, value: &[u8]) -> ProductMessage {
+    pub(super) fn join(&mut self, instruction: &Instruction, value: &[u8]) -> SentProduct {
         let (width, count) = (instruction.element.width(), instruction.lanes as usize);
         let (first, second) = value.split_at(value.len() / 2);
         let bytes = masked_bit_bytes(width, instruction.lanes);
-        let sent = ProductMessage::push(&mut self.messages.following, &mut self.keys, width, count);
+        let sent = SentProduct::push(&mut self.messages.following, &mut self.keys, width, count);
         let mut known = Zeroizing::new(second.to_vec());
         match self.me() {
             0 => packed::xor_assign(&mut known, first),
