@@ -240,7 +240,7 @@ impl From<TableError> for Failure {
             error => return Failure::new(codes::SYSTEM, error.to_string()),
         };
         let code = match refusal.kind {
-            RefusalKind::Unreadable => codes::DIRECTORY_AS_INPUT,
+            RefusalKind::Unreadable => codes::INPUT_UNREADABLE,
             RefusalKind::NotAFile => codes::NOT_A_FILE_AS_INPUT,
             RefusalKind::OtherFormat => codes::OTHER_FORMAT,
             RefusalKind::Malformed => codes::MALFORMED,
@@ -367,6 +367,7 @@ impl From<IdentityError> for Failure {
     fn from(error: IdentityError) -> Failure {
         let code = match error {
             IdentityError::Io { .. } | IdentityError::Generation { .. } => codes::KEY_FILE_IO,
+            IdentityError::Missing { .. } => codes::NO_KEY,
             _ => codes::KEY_FILE,
         };
         Failure::new(code, error.to_string())

@@ -29,7 +29,7 @@ pub fn write_atomically(
     if is_special {
         let mut file = File::options().write(true).open(path).map_err(failed)?;
         let mut buffer = BufWriter::new(&mut file);
-        write(&mut buffer)?;
+        write(&mut buffer).map_err(|failure| failure.in_file(path))?;
         return buffer.flush().map_err(failed);
     }
     let mut temporary = tempfile::Builder::new()

@@ -108,8 +108,9 @@ fn other(beginning: &[u8]) -> Option<Other> {
             return Some(Other { is, remedy: TABLE });
         }
         let zeros = |first: usize| beginning.iter().skip(first).step_by(2).filter(|b| **b == 0);
-        let most = zeros(0).count().max(zeros(1).count());
-        return Some(match most * 4 > beginning.len() {
+        let (even, odd) = (zeros(0).count(), zeros(1).count());
+        let (least, most) = (even.min(odd), even.max(odd));
+        return Some(match most * 4 > beginning.len() && least * 8 <= most {
             true => Other { is: "text in UTF-16 (without a mark)", remedy: UTF_16_UNMARKED },
             false => Other { is: "binary (it has NUL bytes)", remedy: TEXT },
         });

@@ -167,7 +167,7 @@ codes! {
             "The parties of the program and those of cluster.toml have different names."
         147 PLAIN_QUIC "QUIC has TLS inside, so there is no --plain with it."
         148 NO_ADDRESS "A party that others dial has no address in cluster.toml."
-        150 NOT_TRUSTED "`phineus id forget` names a party for which no key is trusted."
+        150 NOT_TRUSTED "`phineus id untrust` names a party for which no key is trusted."
         151 NOT_A_FINGERPRINT
             "What is given as a fingerprint is not one. `phineus id show` prints it at the \
              other party."
@@ -339,7 +339,7 @@ codes! {
              Phineus at all parties."
     }
     BadInput {
-        101 DIRECTORY_AS_INPUT "The name given as an input is that of a directory."
+        101 INPUT_UNREADABLE "An input cannot be read: there is no such file, or it is a directory."
         102 OTHER_SIZE "The file has another number of rows than the program was made for."
         103 TOO_LONG "The file has 2^32 rows or more, and its rows must be sorted."
         104 NOT_A_FILE_AS_INPUT
