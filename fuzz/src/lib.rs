@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use phineus_bytecode::limits::FAULTS_MAX;
 use phineus_bytecode::{
-    CostModel, Description, Instruction, Kind, Layout, PortOrder, ProgramReader, parse_text,
+    CostModel, Description, FileKind, Instruction, Layout, PortOrder, ProgramReader, parse_text,
     verify, write_text,
 };
 use phineus_frontend::{Arguments, Program, ProgramError, trace_into};
@@ -50,7 +50,7 @@ pub fn read_program(bytes: &[u8]) -> Result<(), phineus_bytecode::Error> {
     write_text(&mut reader, &mut text)?;
     let parsed = parse_text(text.as_slice(), "fuzz.phi", Vec::new());
     assert_eq!(parsed.is_ok(), violations.is_empty(), "text and binary are held to the same");
-    if violations.is_empty() && reader.kind() == Kind::Program {
+    if violations.is_empty() && reader.kind() == FileKind::Program {
         plan_program(&mut reader);
     }
     Ok(())
