@@ -61,7 +61,7 @@ fn programs_are_right_and_cost_what_their_plans_state() -> Result {
 #[test]
 fn pages_swap_under_a_small_limit() -> Result {
     let place = Place::new()?;
-    let program = "merge --param n=8000 --param parties=3";
+    let program = "merge --param n=20000 --param parties=3";
     place.run(&format!("data {program}"))?.succeeded()?;
     let run = format!("run {program} --local --protocol rep3{}", inputs(&place)?);
     let refused = place.run(&format!("{run} --memory 30MiB --json"))?.failed_with(6)?.document()?;
