@@ -80,6 +80,11 @@ impl TableSource for CsvFile {
             let what = "is empty and rows follow: write what is missing, or remove it";
             faults.add(Some(RowLocation::Line(line)), what);
         }
+        // Other programs write a missing value of the only column so.
+        if let Some(line) = followed.empty_line_at_end().filter(|_| names.len() == 1) {
+            let what = "is empty, so a value may be missing: write it, or remove the line";
+            faults.add(Some(RowLocation::Line(line)), what);
+        }
         faults.check()?;
         let hash = reader.into_inner().into_input().finish()?;
         Ok(Survey { rows, hash: Some(hash), buffer_bytes: 0 })

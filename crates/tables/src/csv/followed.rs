@@ -62,6 +62,11 @@ impl<R> CsvScanner<R> {
         self.empty_line
     }
 
+    /// The first of the empty lines at the end of what was read.
+    pub(crate) fn empty_line_at_end(&self) -> Option<u64> {
+        self.last_empty_line
+    }
+
     pub(crate) fn into_input(self) -> R {
         self.input
     }
