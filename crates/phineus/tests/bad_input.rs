@@ -98,11 +98,14 @@ fn csv_files() -> Result {
         ("-1", "x.csv:2: column 'wealth': '-1' does not fit u64 (0 to 18446744073709551615)"),
         ("18446744073709551616", "does not fit u64"),
         ("rich", "x.csv:2: column 'wealth': 'rich' is not a whole number"),
-        ("", "'alice' has 0 rows, and this program takes 1"),
+        ("", "x.csv:2: is empty, so a value may be missing"),
     ] {
         place.write("x.csv", format!("wealth\n{value}\n"))?;
         place.run(line)?.failed_with(8)?.says(part)?;
     }
+    place.write("x.csv", "wealth\n")?;
+    let rows = "'alice' has 0 rows, and this program takes 1";
+    place.run(line)?.failed_with(8)?.says(rows)?;
     place.write("x.csv", b"wealth\n\xff\xfe\n")?;
     place.run(line)?.failed_with(8)?.says("not UTF-8")?;
     place.run(&line.replace("x.csv", "none.csv"))?.failed_with(8)?.says("none.csv: No such")?;
