@@ -37,7 +37,7 @@ const SIZES: [(&str, [&str; 2], Option<&str>); 18] = [
     ("sha256", ["n=1", "n=5"], None),
     ("biometric", ["n=20", "n=500"], Some("n=6")),
     ("psi", ["n=50", "n=1500"], Some("n=4")),
-    ("cnn", ["size=8", "size=16"], Some("size=8")),
+    ("cnn", ["size=8", "size=16"], None),
     ("intops", ["lanes=100", "lanes=3000"], Some("lanes=50")),
     ("and", ["n=1000", "n=50000"], Some("n=200")),
     ("gcd", ["parties=2", "parties=2"], Some("parties=2")),
