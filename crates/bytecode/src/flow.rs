@@ -1,6 +1,6 @@
 //! [`Flow`]: which block of a program runs after which, decided by values that all parties know.
 //!
-//! A program of several blocks is a list of straight-line programs ([`crate::binary::Blocks`]).
+//! A program of several blocks is a list of straight-line programs ([`crate::binary::BlockDirectory`]).
 //! Each ends with *steps* on public registers, of 64 bits each, all 0 at the start: what the block
 //! opened goes into a register, registers are computed with, and a register may become a carried
 //! value. Then comes the next block, or the end. Execution begins with block 0, which alone has
