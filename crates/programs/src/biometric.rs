@@ -9,6 +9,7 @@
 //! The example of Büscher et al., "HyCC: Compilation of Hybrid Protocols for Practical Secure
 //! Computation", CCS 2018, and of MOTION (ePrint 2020/1137). Distances are modulo 2^width.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Sharing, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column, parties_parameter,
@@ -16,7 +17,6 @@ use phineus_frontend::{
 };
 
 use super::choices::{sharing, width};
-use super::random::SeededRng;
 use super::sites;
 
 /// Finds the nearest row.

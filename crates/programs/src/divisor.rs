@@ -2,10 +2,10 @@
 //!
 //! Both parties learn how many divisions it took, which says something of their numbers.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{ElementType, Encoding, Lane, Table};
 use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, U32, column};
 
-use super::random::SeededRng;
 use super::{SITES, sites};
 
 /// The greatest common divisor of two secret numbers.

@@ -4,6 +4,7 @@
 //! bring nothing; or each brings a table of every input, and the key and the blocks are the
 //! exclusive or of all of them, so that nobody knows them.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Instruction, Lane, Op, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Tracer, Value, column, parties_parameter,
@@ -11,7 +12,7 @@ use phineus_frontend::{
 };
 
 use super::choices::choice;
-use super::random::{SeededRng, random_table};
+use super::random::random_table;
 use super::sites;
 
 /// Encrypts blocks under the other site's key.

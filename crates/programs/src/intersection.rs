@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Records, Tracer, U32, U64, Vector,
@@ -20,7 +21,6 @@ use phineus_frontend::{
 use phineus_oblivious::{MergeRecord, SortKey, merge_recorded};
 
 use super::choices::choice;
-use super::random::SeededRng;
 use super::sites;
 
 /// The intersection of the parties' sets.

@@ -10,6 +10,7 @@ mod plan;
 mod totals;
 mod twin;
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, Table};
 use phineus_frontend::{
     Arguments, Bit, ColumnRange, Element, Parameter, Program, ProgramError, Records, Tracer, Value,
@@ -17,7 +18,6 @@ use phineus_frontend::{
 };
 use phineus_oblivious::Matching;
 
-use super::random::SeededRng;
 use super::{SITES, sites};
 use plan::{JoinParameters, JoinResult};
 

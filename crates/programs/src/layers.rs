@@ -3,12 +3,13 @@
 //! As in Kumar et al., OSDI 2021, section 8.1. The matrix is a table, a row of it a row of the
 //! matrix; many rows are lanes of one value, so no sums across lanes are needed.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Tracer, U8, Value, column,
 };
 
-use super::random::{SeededRng, random_table};
+use super::random::random_table;
 use super::sorting::{receivers, to_parameter};
 use super::{SITES, sites};
 

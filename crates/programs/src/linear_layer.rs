@@ -4,13 +4,14 @@
 //! of the vector is one instruction, so that protocols that open operands open each entry of the
 //! matrix once.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Element, I8, Parameter, Program, ProgramError, Tracer, Value, column,
 };
 
 use super::layers::{limited, numbered};
-use super::random::{SeededRng, random_table};
+use super::random::random_table;
 use super::sorting::{receivers, to_parameter};
 use super::{SITES, sites};
 

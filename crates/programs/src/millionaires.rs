@@ -1,9 +1,8 @@
 //! Who is richer?
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{ElementType, Encoding, Lane, Table};
 use phineus_frontend::{Arguments, Parameter, Program, ProgramError, Tracer, U64, column};
-
-use super::random::SeededRng;
 
 /// Two parties learn whether the first has more, and nothing else.
 pub(super) struct Millionaires;

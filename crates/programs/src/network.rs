@@ -12,6 +12,7 @@
 //!
 //! Each table of weights has a column for each value that it makes, and a last row of biases.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, Encoding, Lane, Sharing, Table};
 use phineus_frontend::{
     Arguments, Element, I32, Parameter, Program, ProgramError, Records, Tracer, U32, Value, Vector,
@@ -19,7 +20,6 @@ use phineus_frontend::{
 };
 
 use super::choices::{choice, sharing};
-use super::random::SeededRng;
 use super::sites;
 
 /// Inference with a small convolutional network.
@@ -323,7 +323,7 @@ impl Program for NeuralNetwork {
             for _ in 0..rows {
                 // Pixels of 8 bits, weights from -128 to 127.
                 let cells: Vec<Lane> = (0..columns)
-                    .map(|_| match (port, random.word() as u8) {
+                    .map(|_| match (port, random.next_u64() as u8) {
                         ("image", byte) => Lane::from(byte),
                         (_, byte) => Lane::from(i32::from(byte as i8) as u32),
                     })

@@ -7,13 +7,13 @@
 
 use std::collections::HashMap;
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Bit, Element, Parameter, Program, ProgramError, Records, Tracer, U64, Vector, column,
 };
 use phineus_oblivious::{SortKey, adjacent, merge_bitonic};
 
-use super::random::SeededRng;
 use super::{SITES, sites};
 
 /// Counts users with the same password hash on both sites.

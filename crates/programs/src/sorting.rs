@@ -4,13 +4,13 @@
 //!
 //! A record is one value of 128 bits, the key in the low 32, so that 32 records fill a page.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Records, Tracer, U32, UInt, column,
 };
 use phineus_oblivious::{SortKey, merge_bitonic, sort};
 
-use super::random::SeededRng;
 use super::{SITES, sites};
 
 const KEY_BITS: u16 = 32;

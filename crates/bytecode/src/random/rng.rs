@@ -2,7 +2,8 @@
 
 use crate::meaning::{Lane, mask_of};
 
-/// A small generator (splitmix64): fast, seeded, and not for secrets.
+/// A small generator, the same on every machine; not for secrets. SplitMix64 (Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014, figure 16).
 #[derive(Clone, Debug)]
 pub struct SeededRng(u64);
 
@@ -19,6 +20,16 @@ impl SeededRng {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
+    }
+
+    /// A uniform integer of `width` bits.
+    pub fn bits(&mut self, width: u16) -> Lane {
+        self.any() >> (256 - usize::from(width))
+    }
+
+    /// 256 uniform bits.
+    fn any(&mut self) -> Lane {
+        Lane::from_limbs([(); 4].map(|()| self.next_u64()))
     }
 
     /// An integer below `bound`, which is not 0.
@@ -55,7 +66,7 @@ impl SeededRng {
                 let power = if self.one_in(3) { power.wrapping_neg() } else { power };
                 power.wrapping_add(Lane::from(self.below(3))).wrapping_sub(Lane::ONE)
             }
-            _ => Lane::from_limbs([(); 4].map(|()| self.next_u64())),
+            _ => self.any(),
         };
         value & mask
     }

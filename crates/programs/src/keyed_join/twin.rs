@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, Lane, Table, mask_of};
 
 use super::plan::{
     JoinParameters, JoinResult, SUM_BITS, Totals, mean_fraction, places_of, total_columns,
 };
 use crate::SITES;
-use crate::random::SeededRng;
 
 /// Rows by key.
 type Index = HashMap<Vec<Lane>, Vec<u64>>;
@@ -139,9 +139,9 @@ pub(super) fn generated(
         let mut tries = 0;
         while table.row_count() < rows && tries < 64 * rows + 1024 {
             tries += 1;
-            let known = !keys.is_empty() && random.word().is_multiple_of(2);
+            let known = !keys.is_empty() && random.next_u64().is_multiple_of(2);
             let key: Vec<Lane> = match known {
-                true => keys[(random.word() % keys.len() as u64) as usize].clone(),
+                true => keys[(random.next_u64() % keys.len() as u64) as usize].clone(),
                 false => plan.key.iter().map(|c| random.bits(c.element.width())).collect(),
             };
             let places = used.entry(key.clone()).or_default();
@@ -153,7 +153,7 @@ pub(super) fn generated(
             for (column, described) in brought.iter().enumerate().skip(plan.key.len()) {
                 let range = ranges.iter().find(|r| r.input == SITES[site] && r.column == column);
                 row.push(match range {
-                    Some(range) => Lane::from(random.word() % (range.high as u64 + 1)),
+                    Some(range) => Lane::from(random.next_u64() % (range.high as u64 + 1)),
                     None => random.bits(described.element.width()),
                 });
             }

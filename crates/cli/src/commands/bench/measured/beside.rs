@@ -3,13 +3,14 @@
 //! Deep are products that each wait for the one before, wide are products of all rows at once. If
 //! both are asked for they take the rounds of the deep part, not the sum of both.
 
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Tracer, Value, column, parties_parameter,
     party_names, receivers, to_parameter,
 };
 use phineus_programs::choices::choice;
-use phineus_programs::random::{SeededRng, random_table};
+use phineus_programs::random::random_table;
 
 use super::sites;
 

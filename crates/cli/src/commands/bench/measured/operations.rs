@@ -6,13 +6,14 @@
 //! only the exclusive or of their results, in words of 64, is given out.
 
 use phineus_bytecode::meaning::mask_of;
+use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Op, Sharing, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Tracer, U64, Value, column, lanes_for,
     parties_parameter, party_names, receivers, to_parameter,
 };
 use phineus_programs::choices::{choice, sharing, width};
-use phineus_programs::random::{SeededRng, random_table};
+use phineus_programs::random::random_table;
 
 use super::sites;
 
