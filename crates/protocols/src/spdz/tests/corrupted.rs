@@ -33,11 +33,12 @@ use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId, base};
 
+use super::altered::Altered;
 use crate::ProtocolError;
 use crate::harness::{memory, own, read};
 use crate::spdz::costs::{PlanDemand, stated_demand};
 use crate::spdz::{Opening, SpdzDriver};
-use alike::{ConsistentDeviation, CorruptedRandomness};
+use alike::ConsistentDeviation;
 use case::CorruptedCase;
 use lying::{Audience, Lens, MessageFault, Tampering, TamperingChannel};
 
@@ -87,7 +88,8 @@ impl<C: Channel + 'static> TestParty<'_, C> {
         let (me, count) = (online.me(), online.count());
         if origin == RandomnessSource::Dealer {
             let dealer = Dealer::<F>::insecure(Block::from_bits(29), me, count);
-            return Ok(online_phase(case, online, CorruptedRandomness::new(dealer, lie), lie)?.0);
+            let correlated = Altered { correlated: dealer, alteration: lie };
+            return Ok(online_phase(case, online, correlated, lie)?.0);
         }
         let _dealer = (origin == RandomnessSource::DealtOts).then(base::Ideal::in_this_thread);
         let (session, field) = (SessionId::new(SESSION), FieldBits::LAN);
@@ -97,9 +99,9 @@ impl<C: Channel + 'static> TestParty<'_, C> {
         let demand = stated_demand(description.plan.as_ref().expect("it is planned"));
         let needs = PlanDemand::new(read(&case.bytes), count, case.field);
         let live = Live::start(generator, demand, needs).expect("there are threads");
-        let (tables, crooked) =
-            online_phase(case, online, CorruptedRandomness::new(live, lie), lie)?;
-        crooked.into_inner().finish()?;
+        let correlated = Altered { correlated: live, alteration: lie };
+        let (tables, altered) = online_phase(case, online, correlated, lie)?;
+        altered.correlated.finish()?;
         Ok(tables)
     }
 }

@@ -7,14 +7,14 @@ use phineus_bytecode::{
     Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Op, OutputPort, Table,
 };
 use phineus_channels::memory_mesh;
-use phineus_correlated::CorrelatedError;
-use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer, MatrixSize, Share};
+use phineus_correlated::authenticated::{AuthenticatedRandomness, Dealer, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::run;
 use phineus_ot::SessionId;
 use phineus_plan::{Claims, Error, check_ranges, lower_with_claims};
 
+use super::altered::{Alteration, Altered, TestedRandomness};
 use crate::harness::{
     self, assert_learned, expected, memory, options, own, read, scratch, sent_bytes, write,
 };
@@ -87,8 +87,8 @@ fn run_with<F: Field>(
                 let prg = Prg::from_seed(Block::from_bits(7 + me as u128));
                 let session = SessionId::new([3; 32]);
                 let opening = Opening::new(me, count, dealer.delta(), &session, prg);
-                let masks = if is_bare { Masks::Zero } else { Masks::Dealt };
-                let correlated = Altered(dealer, masks);
+                let alteration = if is_bare { Masks::Zero } else { Masks::Dealt };
+                let correlated = Altered { correlated: dealer, alteration };
                 let mut driver =
                     SpdzDriver::new(parties, correlated, opening, &description, inputs, field);
                 let mut memory = memory(&description);
@@ -559,84 +559,26 @@ enum Masks {
     NoBit,
 }
 
-/// A dealer's correlated randomness with other masks.
-struct Altered<F: Field>(Dealer<F>, Masks);
-
-impl<F: Field> AuthenticatedRandomness<F> for Altered<F> {
-    fn delta(&self) -> F {
-        self.0.delta()
-    }
-
-    fn settle(&mut self) -> Result<(), CorrelatedError> {
-        self.0.settle()
-    }
-
-    fn triples(
-        &mut self,
-        a: &mut [Share<F>],
-        b: &mut [Share<F>],
-        c: &mut [Share<F>],
-    ) -> Result<(), CorrelatedError> {
-        self.0.triples(a, b, c)
-    }
-
-    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
-        self.0.squares(a, c)
-    }
-
-    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
-        self.0.bits(b)?;
-        if self.1 == Masks::Zero {
-            b.fill(Share::ZERO);
+impl Alteration for Masks {
+    fn shares<F: Field>(&mut self, of: TestedRandomness, columns: &mut [&mut [Share<F>]]) {
+        let is_mask = matches!(of, TestedRandomness::Bits | TestedRandomness::Bounded);
+        if is_mask && *self == Masks::Zero {
+            columns.iter_mut().for_each(|column| column.fill(Share::ZERO));
         }
-        Ok(())
     }
 
-    fn masks(
-        &mut self,
-        owner: usize,
-        shares: &mut [Share<F>],
-        values: Option<&mut [F]>,
-    ) -> Result<(), CorrelatedError> {
-        self.0.masks(owner, shares, values)
-    }
-
-    fn bit_masks(
-        &mut self,
-        owner: usize,
-        shares: &mut [Share<F>],
-        mut values: Option<&mut [F]>,
-    ) -> Result<(), CorrelatedError> {
-        self.0.bit_masks(owner, shares, values.as_deref_mut())?;
-        if let Some(values) = values.filter(|_| self.1 == Masks::NoBit) {
+    fn values<F: Field>(&mut self, of: TestedRandomness, values: &mut [F]) {
+        let is_of_bits = matches!(of, TestedRandomness::BitMasks { .. });
+        if is_of_bits && *self == Masks::NoBit {
             values[0] = values[0].add(F::new(3));
         }
-        Ok(())
     }
 
-    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
-        self.0.bounded(integers)?;
-        if self.1 == Masks::Zero {
-            integers.fill(Share::ZERO);
-        }
-        Ok(())
-    }
-
-    fn opened_narrowly(&mut self, opened: &[F], hidden_bits: u32) {
-        for value in opened.iter().filter(|_| self.1 == Masks::Zero) {
+    fn opened_narrowly<F: Field>(&self, opened: &[F], hidden_bits: u32) {
+        for value in opened.iter().filter(|_| *self == Masks::Zero) {
             let value = value.value();
             assert!(value >> hidden_bits == 0, "{value} has more than {hidden_bits} bits");
         }
-    }
-
-    fn matrix_triples(
-        &mut self,
-        size: MatrixSize,
-        a: &mut [Share<F>],
-        b: &mut [Share<F>],
-        c: &mut [Share<F>],
-    ) -> Result<(), CorrelatedError> {
-        self.0.matrix_triples(size, a, b, c)
     }
 }
 
@@ -685,8 +627,8 @@ fn who_brings_what_is_no_bit_is_caught() {
                 let opening = Opening::new(me, 2, dealer.delta(), &session, prg);
                 let field = FieldName::F61;
                 let mut memory = memory(&description);
-                let masks = if me == 1 { Masks::NoBit } else { Masks::Dealt };
-                let correlated = Altered(dealer, masks);
+                let alteration = if me == 1 { Masks::NoBit } else { Masks::Dealt };
+                let correlated = Altered { correlated: dealer, alteration };
                 let mut driver =
                     SpdzDriver::new(parties, correlated, opening, &description, inputs, field);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).map(|_| ())

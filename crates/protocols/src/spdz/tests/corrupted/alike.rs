@@ -7,14 +7,14 @@
 
 use std::sync::Arc;
 
-use phineus_correlated::CorrelatedError;
-use phineus_correlated::authenticated::{AuthenticatedRandomness, BOUNDED_BITS, MatrixSize, Share};
+use phineus_correlated::authenticated::{BOUNDED_BITS, Share};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 
 use super::case::{CorruptedCase, TestComputation, case};
 use super::lying::{Audience, MessageFault, Tampering};
 use super::{ONLINE, RandomnessSource, RunOutcome, WatchedRun};
 use crate::ProtocolError;
+use crate::spdz::tests::altered::{Alteration, TestedRandomness};
 
 /// Value that a party changes, consistently towards all peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,48 +22,23 @@ pub(super) enum ConsistentDeviation {
     /// Its share of the key, with which all its sums of MACs are wrong and well committed to.
     Key,
     /// The first share of a column of correlated randomness, or the share of its MAC.
-    Share { of: RandomnessKind, column: usize, of_mac: bool },
+    Share { of: TestedRandomness, column: usize, of_mac: bool },
     /// The first factor of the first triple, by two to this power.
     Factor(u32),
 }
 
-/// Correlated randomness, as in [`AuthenticatedRandomness`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RandomnessKind {
-    Triples,
-    Squares,
-    Bits,
-    Masks { owner: usize },
-    BitMasks { owner: usize },
-    Bounded,
-    Matrices,
-}
-
-/// Correlated randomness with the share that its party lies about.
-pub(super) struct CorruptedRandomness<M> {
-    correlated: M,
-    lie: Option<ConsistentDeviation>,
-}
-
-impl<M> CorruptedRandomness<M> {
-    pub(super) fn new(correlated: M, lie: Option<ConsistentDeviation>) -> CorruptedRandomness<M> {
-        CorruptedRandomness { correlated, lie }
-    }
-
-    pub(super) fn into_inner(self) -> M {
-        self.correlated
-    }
-
-    fn tell<F: Field>(&mut self, correlated: RandomnessKind, columns: &mut [&mut [Share<F>]]) {
-        let (of, column, of_mac, by) = match self.lie {
+/// Until the deviation has happened.
+impl Alteration for Option<ConsistentDeviation> {
+    fn shares<F: Field>(&mut self, of: TestedRandomness, columns: &mut [&mut [Share<F>]]) {
+        let (changed, column, of_mac, by) = match *self {
             Some(ConsistentDeviation::Share { of, column, of_mac }) => (of, column, of_mac, F::ONE),
             Some(ConsistentDeviation::Factor(bits)) => {
-                (RandomnessKind::Triples, 0, false, F::new(1 << bits))
+                (TestedRandomness::Triples, 0, false, F::new(1 << bits))
             }
-            _ => return,
+            Some(ConsistentDeviation::Key) | None => return,
         };
-        if of == correlated {
-            self.lie = None;
+        if changed == of {
+            *self = None;
             let share = columns[column].first_mut().expect("nobody asks for nothing");
             let part = if of_mac { &mut share.mac } else { &mut share.value };
             *part = part.add(by);
@@ -71,96 +46,18 @@ impl<M> CorruptedRandomness<M> {
     }
 }
 
-impl<F: Field, M: AuthenticatedRandomness<F>> AuthenticatedRandomness<F>
-    for CorruptedRandomness<M>
-{
-    fn delta(&self) -> F {
-        self.correlated.delta()
-    }
-
-    fn settle(&mut self) -> Result<(), CorrelatedError> {
-        self.correlated.settle()
-    }
-
-    fn blame(&mut self) -> Option<CorrelatedError> {
-        self.correlated.blame()
-    }
-
-    fn triples(
-        &mut self,
-        a: &mut [Share<F>],
-        b: &mut [Share<F>],
-        c: &mut [Share<F>],
-    ) -> Result<(), CorrelatedError> {
-        self.correlated.triples(a, b, c)?;
-        self.tell(RandomnessKind::Triples, &mut [a, b, c]);
-        Ok(())
-    }
-
-    fn squares(&mut self, a: &mut [Share<F>], c: &mut [Share<F>]) -> Result<(), CorrelatedError> {
-        self.correlated.squares(a, c)?;
-        self.tell(RandomnessKind::Squares, &mut [a, c]);
-        Ok(())
-    }
-
-    fn bits(&mut self, b: &mut [Share<F>]) -> Result<(), CorrelatedError> {
-        self.correlated.bits(b)?;
-        self.tell(RandomnessKind::Bits, &mut [b]);
-        Ok(())
-    }
-
-    fn masks(
-        &mut self,
-        owner: usize,
-        shares: &mut [Share<F>],
-        values: Option<&mut [F]>,
-    ) -> Result<(), CorrelatedError> {
-        self.correlated.masks(owner, shares, values)?;
-        self.tell(RandomnessKind::Masks { owner }, &mut [shares]);
-        Ok(())
-    }
-
-    fn bit_masks(
-        &mut self,
-        owner: usize,
-        shares: &mut [Share<F>],
-        values: Option<&mut [F]>,
-    ) -> Result<(), CorrelatedError> {
-        self.correlated.bit_masks(owner, shares, values)?;
-        self.tell(RandomnessKind::BitMasks { owner }, &mut [shares]);
-        Ok(())
-    }
-
-    fn bounded(&mut self, integers: &mut [Share<F>]) -> Result<(), CorrelatedError> {
-        self.correlated.bounded(integers)?;
-        self.tell(RandomnessKind::Bounded, &mut [integers]);
-        Ok(())
-    }
-
-    fn matrix_triples(
-        &mut self,
-        size: MatrixSize,
-        a: &mut [Share<F>],
-        b: &mut [Share<F>],
-        c: &mut [Share<F>],
-    ) -> Result<(), CorrelatedError> {
-        self.correlated.matrix_triples(size, a, b, c)?;
-        self.tell(RandomnessKind::Matrices, &mut [a, b, c]);
-        Ok(())
-    }
-}
-
 /// Every lie about correlated randomness of a run of [`TestComputation::All`], and the key.
 fn lies<F: Field>(parties: usize) -> Vec<ConsistentDeviation> {
-    let inputs = [0, parties - 1].map(|owner| (RandomnessKind::BitMasks { owner }, 1));
+    let inputs = [0, parties - 1].map(|owner| (TestedRandomness::BitMasks { owner }, 1));
     let kinds = [
-        (RandomnessKind::Triples, 3),
-        (RandomnessKind::Squares, 2),
-        (RandomnessKind::Bits, 1),
-        (RandomnessKind::Matrices, 3),
+        (TestedRandomness::Triples, 3),
+        (TestedRandomness::Squares, 2),
+        (TestedRandomness::Bits, 1),
+        (TestedRandomness::Matrices, 3),
     ];
-    let bounded = (F::BITS > BOUNDED_BITS).then_some((RandomnessKind::Bounded, 1));
-    let columns = kinds.into_iter().chain(inputs).chain([(RandomnessKind::Masks { owner: 0 }, 1)]);
+    let bounded = (F::BITS > BOUNDED_BITS).then_some((TestedRandomness::Bounded, 1));
+    let columns =
+        kinds.into_iter().chain(inputs).chain([(TestedRandomness::Masks { owner: 0 }, 1)]);
     let columns = columns.chain(bounded);
     let columns = columns.flat_map(|(of, columns)| (0..columns).map(move |column| (of, column)));
     let shares = columns.flat_map(|(of, column)| {

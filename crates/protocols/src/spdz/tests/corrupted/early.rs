@@ -14,11 +14,12 @@ use phineus_correlated::authenticated::Dealer;
 use phineus_crypto::Block;
 use phineus_crypto::field::{F61, Field, FieldName};
 
-use super::alike::{ConsistentDeviation, CorruptedRandomness};
+use super::alike::ConsistentDeviation;
 use super::case::{TestComputation, case};
 use super::online_phase;
 use crate::ProtocolError;
 use crate::spdz::check::message_bytes;
+use crate::spdz::tests::altered::Altered;
 
 /// Messages that a party sent, in order.
 type Said = Arc<Mutex<Vec<Vec<u8>>>>;
@@ -62,7 +63,8 @@ fn a_lie_about_a_product_is_found_before_a_comparison_shows_it() {
         let case = case.clone();
         thread::spawn(move || {
             let dealer = Dealer::<F61>::insecure(Block::from_bits(29), me, 2);
-            online_phase(&case, parties, CorruptedRandomness::new(dealer, lie), lie).map(|_| ())
+            online_phase(&case, parties, Altered { correlated: dealer, alteration: lie }, lie)
+                .map(|_| ())
         })
     });
     let ends: Vec<_> = ends.collect();
