@@ -38,7 +38,7 @@ use crate::metered::Metered;
 use crate::program_file::ProgramFile;
 
 pub use choice::ProtocolChoice;
-pub use clear::run_clear;
+pub use clear::{clear_has_no_parties, run_clear};
 pub use on_shares::{aheads, metered};
 
 /// Maximum number of streams of a protocol.

@@ -15,7 +15,7 @@ use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
 use phineus_session::party::{self, check_preprocessed};
 use phineus_session::ports::Files;
-use phineus_session::protocol::run_clear;
+use phineus_session::protocol::{clear_has_no_parties, run_clear};
 use phineus_session::registry::Registry;
 use phineus_session::repeated::{Repeated, repeated};
 use phineus_session::report::{OutputReport, RunReport, write_json};
@@ -96,10 +96,7 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
             return Err(Failure::usage("--repeat needs parties, and the clear protocol has none"));
         }
         if run.together.as_party.is_some() && !run.local {
-            return Err(Failure::usage(
-                "the clear protocol hides nothing from anybody: it has no parties",
-            )
-            .remedy("run it on one machine that has all inputs, with --local"));
+            return Err(clear_has_no_parties());
         }
         return run_in_the_clear(registry, &with_text_key(run)?, console);
     }

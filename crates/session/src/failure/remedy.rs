@@ -48,7 +48,7 @@ impl RunField {
             RunField::Slice => "slice_bytes",
             RunField::Storage => "resources.storage",
             RunField::SwapDir => "resources.swap_dir",
-            RunField::Verify => "Answer::verify",
+            RunField::Verify => "AllResults::verify",
             RunField::YaoToArithmetic => "together.variants.y2a",
         }
     }
@@ -63,7 +63,7 @@ pub enum RemedyPart {
     AtCommandLine(String),
 }
 
-/// What to do next: a sentence of parts. Shown as it is for a program, with the names of fields.
+/// A sentence on what to do next, in parts. `Display` writes settings as a program names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remedy(Vec<RemedyPart>);
 

@@ -22,7 +22,7 @@ use crate::memory_budget::check_limit;
 use crate::memory_pool::MemoryLimit;
 use crate::outputs::Destinations;
 use crate::ports::Files;
-use crate::protocol::{Adversary, Protocol, ProtocolOption};
+use crate::protocol::{Adversary, Protocol, ProtocolOption, clear_has_no_parties};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, resolve, shape};
 use crate::roles::Roles;
@@ -184,9 +184,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
 /// when one is chosen.
 fn check_any(protocols: &[Protocol], cast: &Roles) -> Result<(), Failure> {
     if protocols.iter().any(|protocol| protocol.adversary() == Adversary::Nobody) {
-        let message = "the clear protocol hides nothing from anybody: it has no parties";
-        return Err(Failure::usage(message)
-            .remedy("run it on one machine that has all inputs, with --local"));
+        return Err(clear_has_no_parties());
     }
     let check = |&protocol| check_parties(protocol, cast.computing, cast.members.len());
     let mut refusals = protocols.iter().map(check);

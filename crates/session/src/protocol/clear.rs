@@ -16,10 +16,17 @@ use super::{
     PreprocessingFigures, ProtocolOption, Representation, RunInputs, Totals,
 };
 use crate::execute::{CountingDriver, Job, RunResult, storage_figures};
-use crate::failure::Failure;
+use crate::failure::{Failure, Remedy};
 use crate::planned::PAGE_WIRES;
 use crate::statistics::Phases;
 use crate::traced::results;
+
+/// The refusal of a run among parties.
+pub fn clear_has_no_parties() -> Failure {
+    Failure::usage("the clear protocol hides nothing from anybody: it has no parties").remedy(
+        Remedy::new("run it on one machine that has all inputs").at_command_line(", with --local"),
+    )
+}
 
 /// The clear driver.
 pub(super) struct ClearProtocol;
