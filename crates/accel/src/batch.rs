@@ -27,7 +27,7 @@ const PART_COLUMNS_MIN: usize = 32;
 
 /// Some columns of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ColumnRange {
+struct ProductColumns {
     product: usize,
     columns: Range<usize>,
 }
@@ -93,8 +93,8 @@ pub struct Gpu {
     device: CudaDevice,
     lanes: [Stream; LANES],
     /// Pieces in progress, by lane.
-    under_way: [Vec<ColumnRange>; LANES],
-    waiting: VecDeque<ColumnRange>,
+    under_way: [Vec<ProductColumns>; LANES],
+    waiting: VecDeque<ProductColumns>,
     failure: Option<Error>,
     /// Bytes of results of several tuples, tuple after tuple.
     turned: Zeroizing<Vec<u8>>,
@@ -173,12 +173,12 @@ impl Gpu {
             }
             let most = form.columns_max::<E>().min(columns);
             if most == 0 || form.out_len * size_of::<E>() > BUFFER_BYTES {
-                add_here(products, &ColumnRange { product, columns: 0..columns });
+                add_here(products, &ProductColumns { product, columns: 0..columns });
                 continue;
             }
             for from in (0..columns).step_by(most) {
                 let columns = from..(from + most).min(columns);
-                self.waiting.push_back(ColumnRange { product, columns });
+                self.waiting.push_back(ProductColumns { product, columns });
             }
         }
     }
@@ -190,8 +190,9 @@ impl Gpu {
         let mut turn = 0;
         while !self.waiting.is_empty() {
             self.collect(turn, products)?;
-            let form =
-                |piece: &ColumnRange| LoadShape::of(&products[piece.product], piece.columns.len());
+            let form = |piece: &ProductColumns| {
+                LoadShape::of(&products[piece.product], piece.columns.len())
+            };
             let load_form = form(&self.waiting[0]);
             let alike = self.waiting.iter().take_while(|piece| form(piece) == load_form).count();
             let count = alike.min(load_form.capacity::<E>());
@@ -315,7 +316,7 @@ impl Gpu {
 /// Adds a piece on the processor.
 fn add_here<E: DeviceElement, const TERMS: usize>(
     products: &mut [MatrixProduct<'_, E, TERMS>],
-    piece: &ColumnRange,
+    piece: &ProductColumns,
 ) {
     let product = &mut products[piece.product];
     for term in &product.terms {

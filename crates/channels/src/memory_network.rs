@@ -2,8 +2,8 @@
 //!
 //! The channels are the same as over a network, with the same messages, ends and failures, over
 //! connected pairs of the kernel's sockets: there are no addresses, no keys, and nobody else can
-//! connect. What a pair holds is in the kernel, at most 208 KiB a direction by default, and so no part
-//! of the memory of the process.
+//! connect. The kernel buffers at most 208 KiB in each direction of a pair by default, outside the
+//! memory of the process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,29 +24,28 @@ use crate::transport::{READ_PAUSE, halves};
 /// How often a waiting party asks whether it is to go on.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Where the parties of one session meet, if all are in one process. Clones are the same place; the
-/// next session may use it when all parties have come to this one.
+/// Connects the parties of one session at a time, if all are in one process. Clones share it; the
+/// next session may use it when all parties of this one are connected.
 #[derive(Clone, Default)]
 pub struct MemoryNetwork(Arc<NetworkInner>);
 
 /// Settings for a party that joins a [`MemoryNetwork`].
 pub struct MemorySettings<'a> {
-    /// All parties, clients last; all parties say the same.
+    /// All parties, clients last; the same at all parties.
     pub names: &'a [&'a str],
-    /// Which of them this is.
+    /// The name of this party.
     pub me: &'a str,
     /// How many channels lead to each other party that is no client.
     pub streams: u16,
     /// How many of the parties are clients: each has one channel to each party that is none.
     pub clients: usize,
-    /// What this party runs, such as `--protocol gmw`; shown to the peers if the numbers of streams
-    /// differ.
+    /// Shown to the peers if the numbers of streams differ, such as `--protocol gmw`.
     pub purpose: &'a str,
     /// The clock.
     pub timeouts: Timeouts,
     /// A simulated network between each two parties.
     pub network: Option<NetworkModel>,
-    /// Whether this party wants no mesh any more.
+    /// Ends the wait for the other parties when it returns true.
     pub is_cancelled: &'a (dyn Fn() -> bool + Sync),
 }
 

@@ -85,8 +85,7 @@ pub struct MeshSettings<'a> {
     pub security: &'a ConnectionSecurity,
     /// Program version, such as `phineus 0.1.0`; shown to the peers if the versions differ.
     pub program_version: &'a str,
-    /// What this party runs, such as `--protocol gmw`, in at most 256 bytes; shown to the peers if
-    /// the numbers of streams differ.
+    /// Shown to the peers if the numbers of streams differ, such as `--protocol gmw`; at most 256 bytes.
     pub purpose: &'a str,
     /// The clock.
     pub timeouts: Timeouts,

@@ -2,7 +2,7 @@
 
 use phineus_session::failure::{Failure, Remedy, RemedyPart, RunField};
 
-/// The same failure with a remedy for somebody who types commands.
+/// `failure` with options of the command line in its remedy.
 pub(crate) fn worded(failure: &Failure) -> Failure {
     let remedy = failure.remedy.as_ref().map(|remedy| Remedy::new(text(remedy)));
     Failure { remedy, ..failure.clone() }

@@ -1,6 +1,6 @@
 //! Control flow on values that are opened while the program runs.
 //!
-//! What is opened is known to all parties, and so is which path the program takes: how often a loop
+//! All parties know the opened values, and so the path that the program takes: how often a loop
 //! runs is revealed. [`Tracer::while_open`], [`Tracer::for_open`] and [`Tracer::if_open`] say most
 //! of it; below them are blocks, registers and variables, for front ends with a control flow of
 //! their own.

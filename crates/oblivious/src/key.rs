@@ -5,11 +5,11 @@ use phineus_frontend::Value;
 /// The parts of a record by which it is compared, the most significant first.
 #[derive(Clone, Debug)]
 pub struct SortKey {
-    parts: Vec<KeyColumn>,
+    parts: Vec<SortKeyColumn>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct KeyColumn {
+struct SortKeyColumn {
     column: usize,
     bits: Option<(u16, u16)>,
 }
@@ -17,12 +17,12 @@ struct KeyColumn {
 impl SortKey {
     /// Compares by a whole column, signed if its type is.
     pub fn column(column: usize) -> SortKey {
-        SortKey { parts: vec![KeyColumn { column, bits: None }] }
+        SortKey { parts: vec![SortKeyColumn { column, bits: None }] }
     }
 
     /// Compares by the `width` bits from bit `start` of a column, unsigned.
     pub fn bits(column: usize, start: u16, width: u16) -> SortKey {
-        SortKey { parts: vec![KeyColumn { column, bits: Some((start, width)) }] }
+        SortKey { parts: vec![SortKeyColumn { column, bits: Some((start, width)) }] }
     }
 
     /// Where this key is equal, compares by `next`.
@@ -32,7 +32,7 @@ impl SortKey {
     }
 
     #[track_caller]
-    fn part(part: &KeyColumn, record: &[Value]) -> Value {
+    fn part(part: &SortKeyColumn, record: &[Value]) -> Value {
         let value = &record[part.column];
         match part.bits {
             Some((start, width)) => value.bit_slice(start, width),

@@ -293,7 +293,7 @@ impl HeldInputs {
     /// Reads `instruction`, number `index`; says whether it is held. Appends to `given` what comes
     /// right before it, or in its place if it is held.
     ///
-    /// What is given has been read before: the numbers up to `index` have space for it.
+    /// Space exists for all instructions up to `index`, because they have been read before.
     #[inline]
     pub(crate) fn read(
         &mut self,

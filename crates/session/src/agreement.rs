@@ -25,7 +25,7 @@ pub struct StatedSettings {
     pub version: String,
     pub program: String,
     pub protocol: String,
-    /// What the caller calls this run; the same at all parties.
+    /// The caller's name for this run; the same at all parties.
     #[serde(default)]
     pub label: String,
     /// The OT extension that triples are made with; nothing for protocols that need none.
@@ -380,7 +380,7 @@ impl<'a> AgreedPlan<'a> {
     }
 }
 
-/// What a peer states: settings, costs, and the hash of the ordered program if it computes.
+/// Statement of a peer: settings, costs, and the hash of the ordered program if it computes.
 type StatedByPeer<'a> = (Settings, BTreeMap<&'a str, u64>, Option<&'a str>);
 
 /// How [`exchange_windows`] calls what it adds to the costs.

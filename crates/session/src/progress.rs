@@ -141,7 +141,7 @@ impl Progress {
         total: u64,
         limit_bytes: u64,
     ) -> ComputationWatch {
-        let shared = Arc::new(WatchState::default());
+        let shared = Arc::new(ProgressState::default());
         let watching = Watching {
             progress: self.clone(),
             shared: shared.clone(),
@@ -160,7 +160,7 @@ impl Progress {
 }
 
 #[derive(Default)]
-struct WatchState {
+struct ProgressState {
     done: AtomicU64,
     stop: AtomicBool,
     waited_ns: AtomicU64,
@@ -168,7 +168,7 @@ struct WatchState {
 
 /// A computation being watched.
 pub struct ComputationWatch {
-    shared: Arc<WatchState>,
+    shared: Arc<ProgressState>,
     cancel: Cancel,
     thread: Option<JoinHandle<()>>,
 }
@@ -199,7 +199,7 @@ impl Drop for ComputationWatch {
 
 struct Watching {
     progress: Progress,
-    shared: Arc<WatchState>,
+    shared: Arc<ProgressState>,
     peer: String,
     monitor: Option<Monitor>,
     total: u64,

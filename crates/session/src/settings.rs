@@ -48,7 +48,7 @@ pub struct Resources {
     pub storage: StorageBackend,
     /// Whether a CUDA device multiplies matrices.
     pub gpu: GpuChoice,
-    /// What a caller removes that ends its process before the session has ended.
+    /// Unfinished files, which a caller removes if it ends its process before the session has ended.
     pub leftovers: Leftovers,
 }
 

@@ -17,9 +17,9 @@ use phineus_session::settings::{
 use phineus_tables::MemoryTable;
 
 const MIB: u64 = 1 << 20;
-/// What the process may take besides its sessions.
+/// Memory of the process besides its sessions.
 const OWN_BYTES: u64 = 32 * MIB;
-/// What each session may take.
+/// Memory of each session.
 const SHARE_BYTES: u64 = 100 * MIB;
 /// The watch looks 30 times in this time.
 const LOOKS: Duration = Duration::from_secs(1);

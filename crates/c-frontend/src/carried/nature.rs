@@ -62,7 +62,7 @@ impl CarriedForm {
 }
 
 /// Places of one width that are carried together; more than one only in a variable.
-pub(crate) struct CarriedPlaces {
+pub(crate) struct CarriedTogether {
     pub(crate) carrier: CarriedForm,
     pub(crate) places: Vec<Location>,
     pub(crate) width: u16,

@@ -3,7 +3,7 @@
 use crate::access::MemoryModel;
 use crate::carried::flow::PathEnd;
 use crate::carried::form::CarriedSet;
-use crate::carried::nature::{CarriedForm, CarriedPlaces, Location, ValueKind, groups};
+use crate::carried::nature::{CarriedForm, CarriedTogether, Location, ValueKind, groups};
 use crate::data::CellValue;
 use crate::data::lanes::lane_of;
 use crate::evaluate::report::ExecutionStop;
@@ -15,7 +15,7 @@ impl MemoryModel {
         &mut self,
         form: &CarriedSet,
         phis: &[CellValue],
-    ) -> Result<(Vec<(Location, CellValue)>, Vec<CarriedPlaces>), ExecutionStop> {
+    ) -> Result<(Vec<(Location, CellValue)>, Vec<CarriedTogether>), ExecutionStop> {
         let (mut known, mut carried) = (Vec::new(), Vec::new());
         for (place, (width, nature)) in &form.places {
             match nature {
@@ -24,12 +24,12 @@ impl MemoryModel {
                     let data = self.at(*place, phis)?;
                     let carrier =
                         CarriedForm::Register(self.values.emit.bring_register(&data, None));
-                    carried.push(CarriedPlaces { carrier, places: vec![*place], width: *width });
+                    carried.push(CarriedTogether { carrier, places: vec![*place], width: *width });
                 }
                 ValueKind::Address(addresses, is_secret) => {
                     let data = self.at(*place, phis)?;
                     let carrier = self.bring_address(addresses, *is_secret, &data, None)?;
-                    carried.push(CarriedPlaces { carrier, places: vec![*place], width: *width });
+                    carried.push(CarriedTogether { carrier, places: vec![*place], width: *width });
                 }
                 ValueKind::Secret => {}
             }
@@ -39,7 +39,7 @@ impl MemoryModel {
             let cells: Vec<CellValue> = cells.collect::<Result<_, _>>()?;
             let carrier =
                 CarriedForm::Variable(self.values.emit.bring_variable(&cells, *width, None));
-            carried.push(CarriedPlaces { carrier, places: places.clone(), width: *width });
+            carried.push(CarriedTogether { carrier, places: places.clone(), width: *width });
         }
         Ok((known, carried))
     }
@@ -54,7 +54,7 @@ impl MemoryModel {
     /// Carries what an iteration leaves to the next one.
     pub(crate) fn go_round(
         &mut self,
-        carried: &[CarriedPlaces],
+        carried: &[CarriedTogether],
         path: PathEnd<'_>,
     ) -> Result<(), ExecutionStop> {
         self.values.emit.begin(path.block);
@@ -67,7 +67,7 @@ impl MemoryModel {
 
     fn carry(
         &mut self,
-        carried: &[CarriedPlaces],
+        carried: &[CarriedTogether],
         values: &[CellValue],
     ) -> Result<(), ExecutionStop> {
         // All is computed before any register changes: one may be the source of another.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::carried::flow::{PathEnd, PathTarget};
-use crate::carried::nature::{CarriedForm, CarriedPlaces, Location, PathValues, ValueKind};
+use crate::carried::nature::{CarriedForm, CarriedTogether, Location, PathValues, ValueKind};
 use crate::data::CellValue;
 use crate::evaluate::report::ExecutionStop;
 use crate::interpreter::Interpreter;
@@ -35,7 +35,7 @@ impl<'m> Interpreter<'m> {
         let mut values = paths[0].values.clone();
         let (known, carried) = self.access.sort_out(&columns)?;
         let next = self.access.values.emit.tracer.new_block();
-        let mut carriers: Vec<CarriedPlaces> = Vec::new();
+        let mut carriers: Vec<CarriedTogether> = Vec::new();
         for (at, path) in paths.iter().enumerate() {
             self.access.values.emit.begin(path.block);
             for (index, (members, width, nature)) in carried.iter().enumerate() {
@@ -55,7 +55,7 @@ impl<'m> Interpreter<'m> {
                 };
                 if at == 0 {
                     let places = members.iter().map(|member| columns[*member].place).collect();
-                    carriers.push(CarriedPlaces { carrier, places, width: *width });
+                    carriers.push(CarriedTogether { carrier, places, width: *width });
                 }
             }
             self.access.values.emit.tracer.jump(next);
@@ -135,7 +135,7 @@ impl<'m> Interpreter<'m> {
     /// Takes what was carried here.
     pub(crate) fn receive(
         &mut self,
-        carried: &CarriedPlaces,
+        carried: &CarriedTogether,
         values: &mut [CellValue],
     ) -> Result<(), ExecutionStop> {
         match &carried.carrier {

@@ -26,7 +26,7 @@ pub enum DeviationPoint {
     Coin,
 }
 
-/// What a party does at each [`DeviationPoint`].
+/// Changes of a party's values at each [`DeviationPoint`].
 pub trait Deviation: Send + 'static {
     /// May change elements.
     fn elements<F: Field>(&mut self, point: DeviationPoint, elements: &mut [F]);

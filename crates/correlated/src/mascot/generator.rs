@@ -148,7 +148,7 @@ impl<F: Field, C: Channel> Generator<F, C> {
         own + (parties - 1) * link
     }
 
-    /// The same party, which deviates from now on: for tests of what the others notice.
+    /// Lets the party deviate from now on. Tests use it to show what the others notice.
     pub fn deviating<D: Deviation>(self, deviation: D) -> Generator<F, C, D> {
         let Generator {
             parties, links, prg, key, transcript, products, room, failed, trust, ..

@@ -69,7 +69,7 @@ pub struct GateReader {
     wires: Vec<u64>,
 }
 
-/// What a line states of its gate: how many operands and results, and the name.
+/// The head of a gate's line: numbers of operands and results, and the name.
 struct GateLine {
     operands: usize,
     results: usize,

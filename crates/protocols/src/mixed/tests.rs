@@ -42,7 +42,7 @@ impl VariantChoice {
 }
 
 /// Programs of all parties: the planned program, and the planned garbling program if there is one.
-/// What clients go through is the ordered program.
+/// Clients read the ordered program.
 struct TestPlans {
     ordered: Vec<u8>,
     program: Vec<u8>,

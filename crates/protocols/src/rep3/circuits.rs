@@ -282,7 +282,7 @@ struct ChunkStep<'a> {
     taken: &'a [And],
     results: [&'a [u64]; 2],
     level: &'a Level,
-    /// What a complement adds to each component.
+    /// Added to each component by a complement.
     flips: [u64; 2],
 }
 
@@ -352,7 +352,7 @@ pub(super) struct GroupSlot {
 /// All circuits in flight.
 #[derive(Default)]
 pub(super) struct Circuits {
-    /// What begins with the coming round, and the operands of that.
+    /// Instructions that begin with the coming round, and their operands.
     coming: Vec<CircuitGroup>,
     starting: Vec<StartingInstruction>,
     operands: Zeroizing<Vec<u8>>,

@@ -98,8 +98,8 @@ fn at(sums: &[u64], party: usize) -> u64 {
 #[derive(Default)]
 pub struct Rep3Costs {
     model: Rep3Rounds,
-    /// What begins with the coming round, the bytes of its operands, and additions that begin with the round
-    /// after it.
+    /// Circuits that begin with the coming round, the bytes of their operands, and additions that begin with
+    /// the round after it.
     coming: Vec<CircuitGroup>,
     operand_bytes: usize,
     following: Vec<Instruction>,
@@ -112,7 +112,7 @@ pub struct Rep3Costs {
     /// Bytes of shares of inputs and outputs that the round sends or brings, and of the longest round.
     shares: u64,
     longest_shares: u64,
-    /// What instructions in flight hold besides.
+    /// Other bytes that instructions in flight hold.
     flights_bytes: u64,
     counted: CountedAmounts,
     /// Of the circuits of blocks, and the largest one.

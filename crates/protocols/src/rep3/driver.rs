@@ -272,7 +272,7 @@ impl<C: Channel> Rep3Driver<C> {
     }
 }
 
-/// What computes an operation on one component of its operands; whether it adds constants.
+/// Computes an operation on one component of its operands; the last argument: whether it adds constants.
 type Compute = fn(&Instruction, &mut [&mut [u8]], &[&[u8]], bool);
 
 fn half_mut(value: &mut [u8], component: usize) -> &mut [u8] {

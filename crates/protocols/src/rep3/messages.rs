@@ -59,7 +59,7 @@ impl MaskedProducts {
 /// What waits for the end of the round, and what the last round brought.
 #[derive(Default)]
 pub(super) struct RoundMessages {
-    /// What the coming round sends to the party before, and the round after it.
+    /// Products that the coming round sends to the party before, and those of the round after it.
     pub(super) coming: MaskedProducts,
     pub(super) following: MaskedProducts,
     /// Of the last round, the own ones and those of the party behind.

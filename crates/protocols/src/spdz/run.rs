@@ -7,7 +7,7 @@ use phineus_crypto::field::Field;
 use zeroize::Zeroizing;
 
 use super::Opening;
-use super::script::{BitSource, JointStep, LocalOperation, LocalStep, RoundOperation, Script};
+use super::script::{JointStep, LocalOperation, LocalStep, OpenedNumber, RoundOperation, Script};
 use crate::ProtocolError;
 
 /// Shares, wiped when they go.
@@ -278,22 +278,26 @@ impl<F: Field> ScriptExecution<F> {
     }
 
     /// A public number in each lane.
-    fn numbers(&self, number: BitSource) -> impl Iterator<Item = u128> + '_ {
+    fn numbers(&self, number: OpenedNumber) -> impl Iterator<Item = u128> + '_ {
         let at = number.public.slot() * self.lanes;
         let plus = if number.plus_prime { F::MODULUS } else { 0 };
         self.publics[at..at + self.lanes].iter().map(move |c| c.value().wrapping_add(plus))
     }
 
-    fn digits(&self, number: BitSource, bit: u32) -> impl Iterator<Item = bool> + '_ {
+    fn digits(&self, number: OpenedNumber, bit: u32) -> impl Iterator<Item = bool> + '_ {
         self.numbers(number).map(move |number| number >> bit & 1 == 1)
     }
 
     /// The lower and the higher of two bits of a number.
-    fn pairs_of_digits(&self, number: BitSource, bit: u32) -> impl Iterator<Item = [bool; 2]> + '_ {
+    fn pairs_of_digits(
+        &self,
+        number: OpenedNumber,
+        bit: u32,
+    ) -> impl Iterator<Item = [bool; 2]> + '_ {
         self.numbers(number).map(move |number| [bit, bit + 1].map(|bit| number >> bit & 1 == 1))
     }
 
-    fn lows(&self, number: BitSource, bits: u32) -> impl Iterator<Item = F> + '_ {
+    fn lows(&self, number: OpenedNumber, bits: u32) -> impl Iterator<Item = F> + '_ {
         self.numbers(number).map(move |number| F::new(number & ((1 << bits) - 1)))
     }
 }

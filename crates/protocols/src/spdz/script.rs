@@ -45,7 +45,7 @@ impl PublicRow {
 
 /// A number to look at the bits of: an opened one, or that plus the prime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BitSource {
+pub(super) struct OpenedNumber {
     pub(super) public: PublicRow,
     pub(super) plus_prime: bool,
 }
@@ -309,12 +309,12 @@ impl ScriptRecorder {
         PublicRow(self.push(RecordedNode::Joint(RoundOperation::Open { a }), level).0)
     }
 
-    pub(super) fn less(&mut self, number: BitSource, bit: u32, shared: ShareRow) -> ShareRow {
+    pub(super) fn less(&mut self, number: OpenedNumber, bit: u32, shared: ShareRow) -> ShareRow {
         let level = self.level_with(number, shared);
         self.local(LocalOperation::Less { shared, number, bit }, level)
     }
 
-    pub(super) fn equal(&mut self, number: BitSource, bit: u32, shared: ShareRow) -> ShareRow {
+    pub(super) fn equal(&mut self, number: OpenedNumber, bit: u32, shared: ShareRow) -> ShareRow {
         let level = self.level_with(number, shared);
         self.local(LocalOperation::Equal { shared, number, bit }, level)
     }
@@ -323,7 +323,7 @@ impl ScriptRecorder {
     /// are equal: one product, which does not depend on the number.
     pub(super) fn order_of_two(
         &mut self,
-        number: BitSource,
+        number: OpenedNumber,
         bit: u32,
         shared: [ShareRow; 2],
     ) -> [ShareRow; 2] {
@@ -335,19 +335,19 @@ impl ScriptRecorder {
         [less, self.local(LocalOperation::EqualOfTwo(two), level)]
     }
 
-    pub(super) fn differs(&mut self, number: BitSource, bit: u32, shared: ShareRow) -> ShareRow {
+    pub(super) fn differs(&mut self, number: OpenedNumber, bit: u32, shared: ShareRow) -> ShareRow {
         let level = self.level_with(number, shared);
         self.local(LocalOperation::Differs { shared, number, bit }, level)
     }
 
     /// `row + (number mod 2^bits)`
-    pub(super) fn add_low(&mut self, row: ShareRow, number: BitSource, bits: u32) -> ShareRow {
+    pub(super) fn add_low(&mut self, row: ShareRow, number: OpenedNumber, bits: u32) -> ShareRow {
         let level = self.level_with(number, row);
         self.local(LocalOperation::AddLow { row, number, bits }, level)
     }
 
     /// `row * (number mod 2^bits)`
-    pub(super) fn times_low(&mut self, row: ShareRow, number: BitSource, bits: u32) -> ShareRow {
+    pub(super) fn times_low(&mut self, row: ShareRow, number: OpenedNumber, bits: u32) -> ShareRow {
         let level = self.level_with(number, row);
         self.local(LocalOperation::TimesLow { row, number, bits }, level)
     }
@@ -361,7 +361,7 @@ impl ScriptRecorder {
         self.levels[row.0 as usize]
     }
 
-    fn level_with(&self, number: BitSource, row: ShareRow) -> u32 {
+    fn level_with(&self, number: OpenedNumber, row: ShareRow) -> u32 {
         self.levels[number.public.0 as usize].max(self.level(row))
     }
 

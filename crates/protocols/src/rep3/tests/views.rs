@@ -1,6 +1,5 @@
-//! What each party and a client receive, against what they know. With the generators that a party has, and all
-//! inputs, as they are, every bit that it receives is uniform and none is an affine function of others, as the
-//! other generators are fresh.
+//! Views of each party and of a client. With the party's generators and all inputs fixed and the other generators
+//! fresh, every bit that it receives is uniform, and none is an affine function of the others.
 
 use std::sync::{Arc, Mutex};
 

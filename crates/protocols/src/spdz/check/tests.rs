@@ -15,9 +15,9 @@ const LANES: usize = 3;
 const ROWS: usize = 2;
 const COLS: usize = LANES;
 
-/// Deviation of the last party.
+/// PartyDeviation of the last party.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Deviation {
+enum PartyDeviation {
     None,
     /// Another share of a value, at this push.
     Share(usize),
@@ -38,7 +38,7 @@ struct TestSession<F: Field, C> {
     parties: Parties<C>,
     opening: Opening<F>,
     dealer: Dealer<F>,
-    lie: Deviation,
+    lie: PartyDeviation,
     pushes: usize,
     reveals: usize,
     checks: usize,
@@ -57,11 +57,12 @@ fn input<F: Field>(party: usize) -> Vec<F> {
 }
 
 impl<F: Field, C: Channel> TestSession<F, C> {
-    fn new(parties: Parties<C>, lie: Deviation) -> TestSession<F, C> {
+    fn new(parties: Parties<C>, lie: PartyDeviation) -> TestSession<F, C> {
         let (me, count) = (parties.me(), parties.count());
         let dealer = Dealer::<F>::insecure(Block::from_bits(77), me, count);
-        let lie = if me + 1 == count { lie } else { Deviation::None };
-        let delta = dealer.delta().add(F::ONE.and_bit(SecretBit::public(lie == Deviation::Delta)));
+        let lie = if me + 1 == count { lie } else { PartyDeviation::None };
+        let delta =
+            dealer.delta().add(F::ONE.and_bit(SecretBit::public(lie == PartyDeviation::Delta)));
         let prg = Prg::from_seed(Block::from_bits(me as u128));
         let opening = Opening::new(me, count, delta, &SessionId::new([3; 32]), prg);
         let (pushes, reveals, checks, rounds, bytes) = (0, 0, 0, 0, 0);
@@ -85,8 +86,8 @@ impl<F: Field, C: Channel> TestSession<F, C> {
         let one = F::ONE;
         let last = shares.last_mut().expect("something is opened");
         match self.lie {
-            Deviation::Share(push) if push == self.pushes => last.value = last.value.add(one),
-            Deviation::Mac(push) if push == self.pushes => last.mac = last.mac.add(one),
+            PartyDeviation::Share(push) if push == self.pushes => last.value = last.value.add(one),
+            PartyDeviation::Mac(push) if push == self.pushes => last.mac = last.mac.add(one),
             _ => {}
         }
         self.pushes += 1;
@@ -94,7 +95,7 @@ impl<F: Field, C: Channel> TestSession<F, C> {
     }
 
     fn lie_about_the_seed(&mut self) {
-        if self.opening.pending && self.lie == Deviation::Seed(self.reveals) {
+        if self.opening.pending && self.lie == PartyDeviation::Seed(self.reveals) {
             self.opening.seed ^= Block::from_bits(1 << 77);
         }
         self.reveals += usize::from(self.opening.pending);
@@ -115,10 +116,10 @@ impl<F: Field, C: Channel> TestSession<F, C> {
     fn check(&mut self) -> Result<(), ProtocolError> {
         self.lie_about_the_seed();
         match self.lie {
-            Deviation::Sigma(check) if check == self.checks => {
+            PartyDeviation::Sigma(check) if check == self.checks => {
                 self.opening.sigma[0] = self.opening.sigma[0].add(F::ONE);
             }
-            Deviation::Transcript(check) if check == self.checks => {
+            PartyDeviation::Transcript(check) if check == self.checks => {
                 self.opening.transcript[0] = self.opening.transcript[0].add(F::ONE);
             }
             _ => {}
@@ -244,7 +245,7 @@ type SessionResult = Result<(), ProtocolError>;
 /// flipped. The ends of all others, and how many messages the last sent to each.
 fn session<F: Field>(
     count: usize,
-    lie: Deviation,
+    lie: PartyDeviation,
     flip: Option<(usize, usize)>,
     to: &[usize],
 ) -> (Vec<SessionResult>, usize) {
@@ -300,9 +301,9 @@ fn is_cheating(end: &SessionResult) -> bool {
 fn honest_parties_get_right_outputs_at_the_stated_cost() {
     for count in [2, 3, 5] {
         for ends in [
-            session::<F61>(count, Deviation::None, None, &[]),
-            session::<F32>(count, Deviation::None, None, &[]),
-            session::<F128>(count, Deviation::None, None, &[]),
+            session::<F61>(count, PartyDeviation::None, None, &[]),
+            session::<F32>(count, PartyDeviation::None, None, &[]),
+            session::<F128>(count, PartyDeviation::None, None, &[]),
         ] {
             assert!(ends.0.iter().all(Result::is_ok), "{count} parties: {:?}", ends.0);
             // Inputs, products, squares, check, outputs, check.
@@ -312,10 +313,11 @@ fn honest_parties_get_right_outputs_at_the_stated_cost() {
 }
 
 fn lies<F: Field>(count: usize) {
-    let pushes = (0..8).flat_map(|push| [Deviation::Share(push), Deviation::Mac(push)]);
-    let checks = (0..2).flat_map(|check| [Deviation::Sigma(check), Deviation::Transcript(check)]);
-    let seeds = (0..4).map(Deviation::Seed);
-    for lie in pushes.chain(checks).chain(seeds).chain([Deviation::Delta]) {
+    let pushes = (0..8).flat_map(|push| [PartyDeviation::Share(push), PartyDeviation::Mac(push)]);
+    let checks =
+        (0..2).flat_map(|check| [PartyDeviation::Sigma(check), PartyDeviation::Transcript(check)]);
+    let seeds = (0..4).map(PartyDeviation::Seed);
+    for lie in pushes.chain(checks).chain(seeds).chain([PartyDeviation::Delta]) {
         let (ends, _) = session::<F>(count, lie, None, &[]);
         assert!(ends.iter().all(is_cheating), "{count}, {lie:?} in {}: {ends:?}", F::NAME);
     }
@@ -333,12 +335,12 @@ fn a_party_that_lies_is_caught_by_everybody() {
 
 /// Flips in each message of the last party the bits from `first` in steps of `step`.
 fn flips<F: Field>(count: usize, to: &[usize], first: usize, step: usize) {
-    let (_, messages) = session::<F>(count, Deviation::None, None, &[]);
+    let (_, messages) = session::<F>(count, PartyDeviation::None, None, &[]);
     let longest = message_bytes(F::BYTES, 2 * LANES + ROWS * COLS + COLS, 0, true, true);
     for message in 0..messages {
         for bit in (first..8 * longest as usize).step_by(step) {
             let flip = Some((message, bit));
-            let (ends, _) = session::<F>(count, Deviation::None, flip, to);
+            let (ends, _) = session::<F>(count, PartyDeviation::None, flip, to);
             let hit = !ends.iter().all(Result::is_ok);
             for &peer in to {
                 let caught = is_cheating(&ends[peer]) || !hit;

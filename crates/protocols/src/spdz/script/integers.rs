@@ -16,7 +16,7 @@
 //! and a shared number of `m` bits is a tree of about `3 m / 2` products in `ceil(log2 m)` rounds, of
 //! which the first does not wait for the opening.
 
-use super::{BitSource, PublicRow, ScriptRecorder, ShareRow};
+use super::{OpenedNumber, PublicRow, ScriptRecorder, ShareRow};
 
 /// Mask of an integer.
 pub(in crate::spdz) struct Mask {
@@ -81,7 +81,7 @@ impl ScriptRecorder {
     /// Compares the bits `range` of a number with those of the mask.
     fn compare(
         &mut self,
-        number: BitSource,
+        number: OpenedNumber,
         bits: &[ShareRow],
         range: std::ops::Range<usize>,
         needs_equal: bool,
@@ -109,7 +109,7 @@ impl ScriptRecorder {
     /// The order of each two bits, and of the last one if their count is odd.
     fn orders_of_two(
         &mut self,
-        number: BitSource,
+        number: OpenedNumber,
         bits: &[ShareRow],
         range: std::ops::Range<usize>,
     ) -> Vec<ComparisonBits> {
@@ -124,7 +124,7 @@ impl ScriptRecorder {
         places.map(order).collect()
     }
 
-    fn order(&mut self, number: BitSource, place: usize, bit: ShareRow) -> ComparisonBits {
+    fn order(&mut self, number: OpenedNumber, place: usize, bit: ShareRow) -> ComparisonBits {
         ComparisonBits {
             less: self.less(number, place as u32, bit),
             equal: self.equal(number, place as u32, bit),
@@ -147,7 +147,7 @@ impl ScriptRecorder {
     /// `y mod 2^width` for `0 <= y < p`, or less if the mask is bounded, from `y + r` opened.
     fn low_part(&mut self, masked: &MaskedSum, width: u32) -> ShareRow {
         let (w, k) = (width as usize, masked.bits.len());
-        let plain = BitSource { public: masked.opened, plus_prime: false };
+        let plain = OpenedNumber { public: masked.opened, plus_prime: false };
         let needs_equal = self.is_mersenne() && !masked.is_bounded;
         let low = self.compare(plain, &masked.bits, 0..w, needs_equal);
         let mut terms: Vec<(ShareRow, i128)> = masked.bits[..w]
@@ -169,7 +169,7 @@ impl ScriptRecorder {
             let row = self.combine(&terms, 0);
             return self.add_low(row, plain, width);
         }
-        let wrapped = BitSource { plus_prime: true, ..plain };
+        let wrapped = OpenedNumber { plus_prime: true, ..plain };
         let other = self.compare(wrapped, &masked.bits, 0..w, false);
         // The borrow of the number that holds, and what the two differ by, where it is the other.
         let borrow = self.select(wraps, other.less, low.less);
@@ -237,7 +237,7 @@ impl ScriptRecorder {
         }
         let twice = self.combine(&[(row, 2)], 0);
         let masked = self.mask(twice, mask);
-        let number = BitSource { public: masked.opened, plus_prime: false };
+        let number = OpenedNumber { public: masked.opened, plus_prime: false };
         let wraps = self.compare(number, &masked.bits, 0..masked.bits.len(), false).less;
         let odd = self.xor(masked.bits[0], wraps);
         self.differs(number, 0, odd)
@@ -251,7 +251,7 @@ impl ScriptRecorder {
         };
         let up = self.combine(&[(row, 1)], offset);
         let masked = self.mask(up, mask);
-        let number = BitSource { public: masked.opened, plus_prime: false };
+        let number = OpenedNumber { public: masked.opened, plus_prime: false };
         let orders = self.orders_of_two(number, &masked.bits, 0..masked.bits.len());
         let mut rows: Vec<ShareRow> = orders.into_iter().map(|order| order.equal).collect();
         while rows.len() > 1 {
@@ -278,7 +278,7 @@ impl ScriptRecorder {
         let known = (width as usize).min(sign_bit);
         // With the offset, the bit at its place is 1 where the integer is not negative.
         let count = if width as usize > sign_bit { sign_bit + 1 } else { known };
-        let plain = BitSource { public: masked.opened, plus_prime: false };
+        let plain = OpenedNumber { public: masked.opened, plus_prime: false };
         let low = self.prefixes(plain, &masked.bits, count);
         let high = self.compare(plain, &masked.bits, count..k, true);
         let wraps = self.join(low[count], high, false).less;
@@ -291,13 +291,14 @@ impl ScriptRecorder {
                 digits.push(self.differs(plain, bit as u32, sum));
             }
         } else {
-            let wrapped = BitSource { plus_prime: true, ..plain };
+            let wrapped = OpenedNumber { plus_prime: true, ..plain };
             let other = self.prefixes(wrapped, &masked.bits, count);
             for (bit, (order, other)) in low.iter().zip(&other).take(count).enumerate() {
-                let digit = |recorder: &mut ScriptRecorder, number: BitSource, borrow: ShareRow| {
-                    let sum = recorder.xor(masked.bits[bit], borrow);
-                    recorder.differs(number, bit as u32, sum)
-                };
+                let digit =
+                    |recorder: &mut ScriptRecorder, number: OpenedNumber, borrow: ShareRow| {
+                        let sum = recorder.xor(masked.bits[bit], borrow);
+                        recorder.differs(number, bit as u32, sum)
+                    };
                 let straight = digit(self, plain, order.less);
                 let around = digit(self, wrapped, other.less);
                 digits.push(self.select(wraps, around, straight));
@@ -314,7 +315,7 @@ impl ScriptRecorder {
     /// For each `i` up to `count`, the order of the low `i` bits: Sklansky's prefix network.
     fn prefixes(
         &mut self,
-        number: BitSource,
+        number: OpenedNumber,
         bits: &[ShareRow],
         count: usize,
     ) -> Vec<ComparisonBits> {

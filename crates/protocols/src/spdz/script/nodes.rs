@@ -1,7 +1,7 @@
 //! Operations of the nodes of a recording and of the steps of a script on rows: [`LocalOperation`]
 //! without the other parties, [`RoundOperation`] in a round with them.
 
-use super::BitSource;
+use super::OpenedNumber;
 
 /// `constant + sum of factor * row`.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(in crate::spdz) struct BitPair<R> {
     pub(in crate::spdz) low: R,
     pub(in crate::spdz) high: R,
     pub(in crate::spdz) both: R,
-    pub(in crate::spdz) number: BitSource,
+    pub(in crate::spdz) number: OpenedNumber,
     /// Which bit of the number is the lower one.
     pub(in crate::spdz) bit: u32,
 }
@@ -41,13 +41,13 @@ pub(in crate::spdz) enum LocalOperation<R> {
     /// Whether a bit of a number is less than a shared bit.
     Less {
         shared: R,
-        number: BitSource,
+        number: OpenedNumber,
         bit: u32,
     },
     /// Whether a bit of a number equals a shared bit.
     Equal {
         shared: R,
-        number: BitSource,
+        number: OpenedNumber,
         bit: u32,
     },
     /// Whether two bits of a number are less than two shared ones.
@@ -57,19 +57,19 @@ pub(in crate::spdz) enum LocalOperation<R> {
     /// A bit of a number, exclusive or a shared bit.
     Differs {
         shared: R,
-        number: BitSource,
+        number: OpenedNumber,
         bit: u32,
     },
     /// The row, plus the low bits of a number.
     AddLow {
         row: R,
-        number: BitSource,
+        number: OpenedNumber,
         bits: u32,
     },
     /// The row times the low bits of a number.
     TimesLow {
         row: R,
-        number: BitSource,
+        number: OpenedNumber,
         bits: u32,
     },
     /// The row times the inverse of two to a power.
@@ -111,7 +111,7 @@ impl<R: Copy> LocalOperation<R> {
     pub(super) fn map<S>(
         &self,
         mut row_of: impl FnMut(R) -> S,
-        number_of: impl Fn(BitSource) -> BitSource,
+        number_of: impl Fn(OpenedNumber) -> OpenedNumber,
     ) -> LocalOperation<S> {
         match self {
             LocalOperation::LessOfTwo(two) => {
@@ -167,7 +167,7 @@ impl<R: Copy> BitPair<R> {
     fn map<S>(
         &self,
         mut row_of: impl FnMut(R) -> S,
-        number_of: impl Fn(BitSource) -> BitSource,
+        number_of: impl Fn(OpenedNumber) -> OpenedNumber,
     ) -> BitPair<S> {
         let [low, high, both] = [self.low, self.high, self.both].map(&mut row_of);
         BitPair { low, high, both, number: number_of(self.number), bit: self.bit }

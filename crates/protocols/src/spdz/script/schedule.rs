@@ -3,8 +3,8 @@
 //! Slots are those of a linear scan: a slot is free as soon as the last reader has read.
 
 use super::{
-    BitSource, JointStep, LocalStep, PublicRow, RecordedNode, RoundOperation, Script, ScriptLevel,
-    ScriptRecorder, ShareRow,
+    JointStep, LocalStep, OpenedNumber, PublicRow, RecordedNode, RoundOperation, Script,
+    ScriptLevel, ScriptRecorder, ShareRow,
 };
 
 struct ScriptScheduler<'a> {
@@ -93,7 +93,7 @@ impl ScriptScheduler<'_> {
             };
             let mapped = what.map(
                 |row| self.slots[row.0 as usize],
-                |number| BitSource {
+                |number| OpenedNumber {
                     public: PublicRow(self.publics[number.public.0 as usize]),
                     ..number
                 },
@@ -144,7 +144,7 @@ impl ScriptScheduler<'_> {
 }
 
 /// The number whose bits a local node looks at.
-fn number(local: &super::LocalOperation<ShareRow>) -> Option<BitSource> {
+fn number(local: &super::LocalOperation<ShareRow>) -> Option<OpenedNumber> {
     match local {
         super::LocalOperation::LessOfTwo(two) | super::LocalOperation::EqualOfTwo(two) => {
             Some(two.number)

@@ -6,7 +6,7 @@ use phineus_correlated::authenticated::BOUNDED_BITS;
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg, SecretBit};
 
-use super::{BitSource, LocalOperation, Modulus, RoundOperation, Script};
+use super::{LocalOperation, Modulus, OpenedNumber, RoundOperation, Script};
 use crate::spdz::Masks;
 use crate::spdz::operations::Scripts;
 
@@ -29,12 +29,12 @@ fn evaluate<F: Field>(script: &Script, inputs: &[F], prg: &mut Prg) -> Vec<F> {
     for level in &script.levels {
         for step in &level.local {
             let row = |slot: &u32| rows[*slot as usize];
-            let number = |number: &BitSource| {
+            let number = |number: &OpenedNumber| {
                 let plus = if number.plus_prime { F::MODULUS } else { 0 };
                 publics[number.public.slot()].value().wrapping_add(plus)
             };
-            let digit = |n: &BitSource, bit: &u32| number(n) >> bit & 1 == 1;
-            let low = |n: &BitSource, bits: &u32| F::new(number(n) & ((1 << bits) - 1));
+            let digit = |n: &OpenedNumber, bit: &u32| number(n) >> bit & 1 == 1;
+            let low = |n: &OpenedNumber, bits: &u32| F::new(number(n) & ((1 << bits) - 1));
             let out = match &step.what {
                 LocalOperation::Combine(sum) => {
                     sum.terms.iter().fold(F::from_signed(sum.constant), |sum, (slot, factor)| {
