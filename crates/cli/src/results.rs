@@ -9,7 +9,7 @@ use phineus_session::outputs::{Destinations, write_file};
 use phineus_session::own_rows::ResultRows;
 use phineus_session::ports::Files;
 use phineus_session::report::OutputReport;
-use phineus_tables::{Error, Format, ResultHeader, TableSink, format_value, sink};
+use phineus_tables::{Error, Format, ResultHeader, TableCell, TableSink, format_value, sink};
 use serde_json::{Value, json};
 
 use crate::leftovers::leftovers;
@@ -84,12 +84,12 @@ impl TableSink for TextRows {
         Ok(())
     }
 
-    fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error> {
+    fn row(&mut self, own: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error> {
         let text = |(value, column): (&Option<Lane>, &Column)| {
             value.map_or(String::new(), |value| format_value(value, column))
         };
         let values = values.iter().zip(&self.columns).map(text);
-        self.rows.push(own.iter().cloned().chain(values).collect());
+        self.rows.push(own.iter().map(TableCell::shown).chain(values).collect());
         Ok(())
     }
 

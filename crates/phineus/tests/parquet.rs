@@ -5,7 +5,9 @@ mod common;
 use std::path::Path;
 
 use common::{Place, Result};
-use phineus_tables::{Content, Format, Input, OwnRows, ResultHeader, open, sink};
+use phineus_tables::{
+    CellType, Content, Format, Input, OwnColumn, OwnRows, ResultHeader, TableCell, open, sink,
+};
 
 const PATIENTS: [[&str; 2]; 4] =
     [["zed", "Zed, A"], ["ann", "Ann"], ["bob", "Bob"], ["cid", "Cid"]];
@@ -16,10 +18,10 @@ fn write(place: &Place, name: &str, header: [&str; 2], rows: &[[&str; 2]]) -> Re
     let mut bytes = Vec::new();
     {
         let mut sink = sink(Format::of(Path::new(name)), &mut bytes);
-        let own = header.map(str::to_owned);
+        let own = header.map(|name| OwnColumn { name: name.to_owned(), cell_type: CellType::Text });
         sink.begin(&ResultHeader { own: &own, columns: &[], rows: rows.len() as u64 })?;
         for row in rows {
-            sink.row(&row.map(str::to_owned), &[])?;
+            sink.row(&row.map(|text| TableCell::Text(text.into())), &[])?;
         }
         sink.end()?;
     }
@@ -30,9 +32,9 @@ fn write(place: &Place, name: &str, header: [&str; 2], rows: &[[&str; 2]]) -> Re
 fn rows(place: &Place, name: &str) -> Result<Vec<Vec<String>>> {
     let input = Input::count(open(Content::Path(place.file(name)))?)?;
     let mut rows = OwnRows::open(&input)?;
-    let mut all = vec![rows.header()];
+    let mut all = vec![rows.columns().into_iter().map(|own| own.name).collect()];
     for _ in 0..input.rows {
-        all.push(rows.next_row()?);
+        all.push(rows.next_row()?.iter().map(TableCell::shown).collect());
     }
     Ok(all)
 }

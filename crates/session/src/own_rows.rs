@@ -85,22 +85,38 @@ fn rows_with(table: &Table, found: u16) -> u64 {
     (0..table.row_count()).filter(|&row| !table.cell(row, found).is_zero()).count() as u64
 }
 
-/// Notes about results that cannot be shown beside their owner's rows.
+/// Notes about results that cannot be shown beside their owner's rows, or not beside all columns.
 pub fn notes(description: &Description, outputs: &[Option<Table>], files: &Files) -> Vec<String> {
     let note = |(port, table): (&OutputPort, &Option<Table>)| {
         let input = description.inputs.get(port.rows_of?.input as usize)?;
-        let is_shown = ResultRows::new(description, port, table.as_ref()?, files).beside.is_some();
         let name = &port.name;
-        let why = match files.get(&input.name) {
-            _ if is_shown => return None,
-            Some(counted) => format!("{} changed during the run", counted.source.name()),
-            None => format!("input '{}' came from stdin", input.name),
+        let why = match ResultRows::new(description, port, table.as_ref()?, files).beside {
+            Some((_, input)) => return note_of_columns(name, input),
+            None => match files.get(&input.name) {
+                Some(counted) => format!("{} changed during the run", counted.source.name()),
+                None => format!("input '{}' came from stdin", input.name),
+            },
         };
         Some(format!(
             "note: {why}: '{name}' has a row for each row that was read, in that order, without it"
         ))
     };
     description.outputs.iter().zip(outputs).filter_map(note).collect()
+}
+
+/// The note of columns that no format can show beside the result `name`, if there are any.
+fn note_of_columns(name: &str, input: &Input) -> Option<String> {
+    // A file that cannot be read any more is an error of the result.
+    let left_out = OwnRows::open(input).ok()?.left_out();
+    let file = input.source.name();
+    let what = match &left_out[..] {
+        [] => return None,
+        [one] => format!("column '{one}' of {file} is"),
+        several => format!("columns '{}' of {file} are", several.join("', '")),
+    };
+    Some(format!(
+        "note: {what} not beside '{name}': lists, parts and lengths of time are not shown"
+    ))
 }
 
 /// Zeros in place of what means nothing: the values of rows without a result.
@@ -153,12 +169,12 @@ impl<'a> ResultRows<'a> {
             places.iter().map(|&place| self.table.columns()[place].clone()).collect();
         let mut own = OwnRows::open(input)?;
         sink.begin(&ResultHeader {
-            own: &own.header(),
+            own: &own.columns(),
             columns: &columns,
             rows: self.row_count(),
         })?;
         for row in 0..self.table.row_count() {
-            let fields = own.next_row()?;
+            let cells = own.next_row()?;
             let has_result = found.is_none_or(|place| !self.table.cell(row, place).is_zero());
             if !has_result && !rows_of.all {
                 continue;
@@ -167,7 +183,7 @@ impl<'a> ResultRows<'a> {
                 let is_empty = !has_result && Some(place) != found;
                 (!is_empty).then(|| self.table.cell(row, place))
             };
-            sink.row(&fields, &places.iter().map(value).collect::<Vec<_>>())?;
+            sink.row(&cells, &places.iter().map(value).collect::<Vec<_>>())?;
         }
         sink.end()?;
         own.finish()

@@ -17,7 +17,7 @@ use phineus_session::settings::{
     Cluster, Connections, InputTable, MemoryLimit, MemoryPool, OutputTable, Participation,
     ProgramChoice, Protocol, ProtocolChoice, Resources, Run, protocols,
 };
-use phineus_tables::{Error, MemoryTable, ResultHeader, TableSink};
+use phineus_tables::{Error, MemoryTable, ResultHeader, TableCell, TableSink};
 
 /// Enough for all tests at once: they are one process.
 const LIMIT: u64 = 2 << 30;
@@ -59,7 +59,7 @@ impl TableSink for StoredFigures {
         Ok(())
     }
 
-    fn row(&mut self, _: &[String], values: &[Option<Lane>]) -> Result<(), Error> {
+    fn row(&mut self, _: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error> {
         self.rows.push(values.to_vec());
         Ok(())
     }

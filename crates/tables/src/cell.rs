@@ -35,6 +35,8 @@ pub enum TableCell<'a> {
         /// Digits behind the point.
         scale: i32,
     },
+    /// A binary floating-point number of 16 bits.
+    Half(f32),
     /// A binary floating-point number of 32 bits.
     Single(f32),
     /// A binary floating-point number of 64 bits.
@@ -43,8 +45,39 @@ pub enum TableCell<'a> {
     Text(Cow<'a, str>),
     /// Bytes.
     Bytes(&'a [u8]),
-    /// A calendar date as `2024-01-31`.
-    Date(String),
+    /// A calendar date, as the days since 1970-01-01.
+    Date(i32),
+}
+
+/// The type of a column's cells, any of which may be null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellType {
+    /// [`TableCell::Boolean`].
+    Boolean,
+    /// [`TableCell::Integer`] of so many bits: 8, 16, 32 or 64.
+    Integer {
+        /// Bits, with the sign.
+        width: u16,
+        /// Whether there are numbers below zero.
+        is_signed: bool,
+    },
+    /// [`TableCell::Decimal`] of at most so many digits, 76 or fewer.
+    Decimal {
+        /// All digits.
+        digits: u8,
+        /// Digits behind the point.
+        scale: i8,
+    },
+    /// [`TableCell::Half`] or [`TableCell::Single`].
+    Single,
+    /// [`TableCell::Double`].
+    Double,
+    /// [`TableCell::Text`].
+    Text,
+    /// [`TableCell::Bytes`].
+    Bytes,
+    /// [`TableCell::Date`].
+    Date,
 }
 
 /// A whole number of at most 256 bits.
@@ -110,6 +143,9 @@ impl TableCell<'_> {
                 parsed(&decimal_text(number, *scale))
             }
             (TableCell::Decimal { .. }, _) => refused("a decimal number"),
+            (TableCell::Half(number), Encoding::Number) => {
+                parsed(&whole_float((*number).into(), &number.to_string(), HALF_MAX)?)
+            }
             (TableCell::Single(number), Encoding::Number) => {
                 parsed(&whole_float((*number).into(), &number.to_string(), SINGLE_MAX)?)
             }
@@ -117,31 +153,35 @@ impl TableCell<'_> {
                 parsed(&whole_float(*number, &number.to_string(), DOUBLE_MAX)?)
             }
             // The shortest decimal that is read as the same number, as a CSV file would have it.
-            (TableCell::Single(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
+            (TableCell::Half(number) | TableCell::Single(number), Encoding::Fixed(_)) => {
+                parsed(&number.to_string())
+            }
             (TableCell::Double(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
-            (TableCell::Single(_) | TableCell::Double(_), _) => refused("a floating-point number"),
+            (TableCell::Half(_) | TableCell::Single(_) | TableCell::Double(_), _) => {
+                refused("a floating-point number")
+            }
             (TableCell::Bytes(bytes), Encoding::Hex) => {
                 parsed(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
             }
             (TableCell::Bytes(_), _) => refused("binary"),
-            (TableCell::Date(text), Encoding::Text) => parsed(text),
-            (TableCell::Date(text), Encoding::Number | Encoding::Fixed(_)) => {
-                Err(format!("'{text}' is a date{DATES}"))
+            (TableCell::Date(days), Encoding::Text) => parsed(&date_text(*days)),
+            (TableCell::Date(days), Encoding::Number | Encoding::Fixed(_)) => {
+                Err(format!("'{}' is a date{DATES}", date_text(*days)))
             }
             (TableCell::Date(_), Encoding::Hex) => refused("a date"),
         }
     }
 
-    /// The cell as it is shown beside a result.
+    /// The cell as text, as it is shown beside a result in a text format.
     pub fn shown(&self) -> String {
         match self {
             TableCell::Null => String::new(),
             TableCell::Boolean(bit) => bit.to_string(),
             TableCell::Integer(number) => number.to_string(),
             TableCell::Decimal { number, scale } => decimal_text(number, *scale),
-            TableCell::Single(number) => number.to_string(),
+            TableCell::Half(number) | TableCell::Single(number) => number.to_string(),
             TableCell::Double(number) => number.to_string(),
-            TableCell::Date(text) => text.clone(),
+            TableCell::Date(days) => date_text(*days),
             TableCell::Text(text) => text.clone().into_owned(),
             TableCell::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
@@ -162,6 +202,8 @@ fn wanted(column: &Column) -> String {
     }
 }
 
+/// Largest whole number up to which a float of 16 bits represents all of them.
+const HALF_MAX: f64 = (1u64 << 11) as f64;
 /// Largest whole number up to which a float of 32 bits represents all of them.
 const SINGLE_MAX: f64 = (1u64 << 24) as f64;
 /// Largest whole number up to which a float of 64 bits represents all of them.
@@ -215,6 +257,24 @@ fn decimal_text(number: &WholeNumber, scale: i32) -> String {
             format!("{sign}{whole}.{behind}")
         }
     }
+}
+
+/// The date that is so many days after 1970-01-01, as `2024-01-31`.
+///
+/// Source: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years begin in
+/// March, and 400 of them are 146,097 days.
+fn date_text(days: i32) -> String {
+    let days = i64::from(days) + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
 }
 
 /// The digits of a decimal without an exponent whose fraction is zero.

@@ -166,7 +166,7 @@ fn check_width(record: &StringRecord, width: usize, line: Option<u64>, faults: &
     let found = format!("{count} field{}", if count == 1 { "" } else { "s" });
     faults.add(line.map(RowLocation::Line), format!("has {found}, the header has {width}"));
     match count > width {
-        true if record.get(width) == Some("") => faults.advise(COMMA_AT_END),
+        true if record.iter().skip(width).all(str::is_empty) => faults.advise(COMMA_AT_END),
         true if width == 1 => faults.advise(FIRST_LINE),
         true => faults.advise(COMMA_IN_VALUE),
         false => {}

@@ -110,7 +110,11 @@ fn other(beginning: &[u8]) -> Option<Other> {
         let zeros = |first: usize| beginning.iter().skip(first).step_by(2).filter(|b| **b == 0);
         let (even, odd) = (zeros(0).count(), zeros(1).count());
         let (least, most) = (even.min(odd), even.max(odd));
-        return Some(match most * 4 > beginning.len() && least * 8 <= most {
+        let is_text = beginning.iter().all(|&byte| match byte {
+            0 | b'\t' | b'\r' | b'\n' => true,
+            _ => !byte.is_ascii_control(),
+        });
+        return Some(match is_text && most * 4 > beginning.len() && least * 8 <= most {
             true => Other { is: "text in UTF-16 (without a mark)", remedy: UTF_16_UNMARKED },
             false => Other { is: "binary (it has NUL bytes)", remedy: TEXT },
         });

@@ -32,7 +32,7 @@ mod source;
 mod text;
 mod text_key;
 
-pub use cell::{TableCell, WholeNumber, format_value, parse_text};
+pub use cell::{CellType, TableCell, WholeNumber, format_value, parse_text};
 pub use content::{Content, ContentHash, is_stdin, refuse_pipe};
 pub use error::{Error, RefusalKind, RowLocation, TableFault, TableRefusal};
 pub use format::open;
@@ -40,7 +40,7 @@ pub use header::{check_columns, check_only_column};
 pub use input::{Input, Names, ReadInput};
 pub use memory::{MemoryTable, Values};
 pub use rows::OwnRows;
-pub use sink::{Format, ResultHeader, TableSink, sink, write_table};
+pub use sink::{Format, OwnColumn, ResultHeader, TableSink, sink, write_table};
 pub use source::{ReadFault, RowReader, Survey, TableHeader, TableSource};
 pub use text_key::TextKey;
 

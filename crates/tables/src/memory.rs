@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::cell::{TableCell, WholeNumber};
+use crate::cell::{CellType, TableCell, WholeNumber};
 use crate::content::ContentHash;
 use crate::error::{Error, RefusalKind, RowLocation};
 use crate::source::{ReadFault, RowReader, Survey, TableHeader, TableSource};
@@ -33,6 +33,16 @@ impl Values {
             Values::Floating(values) => values.len(),
             Values::Boolean(values) => values.len(),
             Values::Text(values) => values.len(),
+        }
+    }
+
+    fn cell_type(&self) -> CellType {
+        match self {
+            Values::Unsigned(_) => CellType::Integer { width: 64, is_signed: false },
+            Values::Signed(_) => CellType::Integer { width: 64, is_signed: true },
+            Values::Floating(_) => CellType::Double,
+            Values::Boolean(_) => CellType::Boolean,
+            Values::Text(_) => CellType::Text,
         }
     }
 
@@ -137,6 +147,10 @@ struct MemoryReader<'a> {
 impl RowReader for MemoryReader<'_> {
     fn header(&self) -> TableHeader<'_> {
         TableHeader::Named(&self.table.names, None)
+    }
+
+    fn cell_type(&self, column: usize) -> Option<CellType> {
+        Some(self.table.columns[column].cell_type())
     }
 
     fn advance(&mut self) -> Result<bool, ReadFault> {

@@ -234,7 +234,7 @@ impl<W: Write> TableSink for NumpySink<W> {
     }
 
     /// A row without a result is zeros.
-    fn row(&mut self, _: &[String], values: &[Option<Lane>]) -> Result<(), Error> {
+    fn row(&mut self, _: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error> {
         for (value, column) in values.iter().zip(&self.columns) {
             let bytes: [u8; 32] = extended(value.unwrap_or_default(), column).to_le_bytes();
             self.buffer.extend_from_slice(&bytes[..self.value_bytes]);

@@ -20,6 +20,7 @@ use phineus_bytecode::Lane;
 
 use crate::arrow::write::BatchBuilder;
 use crate::arrow::{BatchRows, RecordBatchTable, WRITE_AGAIN, check_names, guarded};
+use crate::cell::TableCell;
 use crate::content::{Content, ContentHash};
 use crate::error::{Error, RefusalKind};
 use crate::sink::{ResultHeader, TableSink};
@@ -195,7 +196,7 @@ impl<W: Write + Send> TableSink for ParquetSink<W> {
         Ok(())
     }
 
-    fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error> {
+    fn row(&mut self, own: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error> {
         let (builder, writer) = self.begun.as_mut().expect("it has begun");
         match builder.push(own, values)? {
             Some(batch) => writer.write(&batch).map_err(failed),

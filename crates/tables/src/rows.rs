@@ -1,16 +1,18 @@
-//! [`OwnRows`]: the rows of an input as text, read once more to be shown beside results.
+//! [`OwnRows`]: the rows of an input, read once more to be shown beside results.
 
-use crate::cell::TableCell;
+use crate::cell::{CellType, TableCell, WholeNumber};
 use crate::error::{Error, RefusalKind};
 use crate::input::Input;
+use crate::sink::OwnColumn;
 use crate::source::{RowReader, TableHeader};
 
 /// The rows that an owner brought, as they stand in the table; rows that were left out are passed.
 pub struct OwnRows<'a> {
     input: &'a Input,
     reader: Box<dyn RowReader + 'a>,
-    /// The names of the columns; none if they have none, and rows are shown by their numbers.
-    names: Option<Vec<String>>,
+    /// The columns that are shown, and where they are in the table; none if they have no names, and rows are
+    /// shown by their numbers.
+    shown: Option<(Vec<OwnColumn>, Vec<usize>)>,
     table_row: u64,
 }
 
@@ -21,25 +23,46 @@ impl<'a> OwnRows<'a> {
     /// If it cannot be read any more.
     pub fn open(input: &'a Input) -> Result<OwnRows<'a>, Error> {
         let mut reader = input.source.open()?;
-        let names = match reader.header() {
-            TableHeader::Named(names, _) => Some(names.to_vec()),
+        let shown: Option<(Vec<OwnColumn>, Vec<usize>)> = match reader.header() {
+            TableHeader::Named(names, _) => Some(
+                (names.iter().zip(0..))
+                    .filter_map(|(name, place)| {
+                        let cell_type = reader.cell_type(place)?;
+                        Some((OwnColumn { name: name.clone(), cell_type }, place))
+                    })
+                    .unzip(),
+            ),
             TableHeader::Numbered(_) => None,
         };
-        let all: Vec<usize> = (0..names.as_ref().map_or(0, Vec::len)).collect();
-        reader.select(&all).map_err(|what| changed(input, &what))?;
-        Ok(OwnRows { input, reader, names, table_row: 0 })
+        let places = shown.as_ref().map_or(&[][..], |(_, places)| places);
+        reader.select(places).map_err(|what| changed(input, &what))?;
+        Ok(OwnRows { input, reader, shown, table_row: 0 })
     }
 
-    /// The names of the columns.
-    pub fn header(&self) -> Vec<String> {
-        self.names.clone().unwrap_or_else(|| vec!["row".to_owned()])
+    /// The columns that are shown.
+    pub fn columns(&self) -> Vec<OwnColumn> {
+        let row = || OwnColumn {
+            name: "row".to_owned(),
+            cell_type: CellType::Integer { width: 64, is_signed: false },
+        };
+        self.shown.as_ref().map_or_else(|| vec![row()], |(columns, _)| columns.clone())
     }
 
-    /// The next row, as many fields as the header has.
+    /// The names of the columns that cannot be shown.
+    pub fn left_out(&self) -> Vec<String> {
+        let (TableHeader::Named(names, _), Some((_, shown))) = (self.reader.header(), &self.shown)
+        else {
+            return Vec::new();
+        };
+        let left_out = names.iter().zip(0..).filter(|(_, place)| !shown.contains(place));
+        left_out.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The next row, a cell for each column that is shown.
     ///
     /// # Errors
     /// If the table changed since it was read.
-    pub fn next_row(&mut self) -> Result<Vec<String>, Error> {
+    pub fn next_row(&mut self) -> Result<Vec<TableCell<'_>>, Error> {
         loop {
             let row = self.table_row;
             self.table_row += 1;
@@ -53,15 +76,10 @@ impl<'a> OwnRows<'a> {
             if is_left_out {
                 continue;
             }
-            let Some(names) = &self.names else { return Ok(vec![row.to_string()]) };
-            let shown = |column| match self.reader.unsupported(column) {
-                Some(_) => String::new(),
-                None => match self.reader.cell(column) {
-                    TableCell::Text(text) => text.into_owned(),
-                    cell => cell.shown(),
-                },
-            };
-            return Ok((0..names.len()).map(shown).collect());
+            return Ok(match &self.shown {
+                Some((_, places)) => places.iter().map(|&place| self.reader.cell(place)).collect(),
+                None => vec![TableCell::Integer(WholeNumber::from(row))],
+            });
         }
     }
 

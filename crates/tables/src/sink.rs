@@ -7,6 +7,7 @@ use phineus_bytecode::{Column, Lane, Table};
 
 #[cfg(feature = "arrow")]
 use crate::arrow::write as arrow;
+use crate::cell::{CellType, TableCell};
 use crate::csv::write as csv;
 use crate::error::Error;
 use crate::npy;
@@ -21,12 +22,12 @@ pub trait TableSink {
     /// If the form cannot hold these columns, or writing fails.
     fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error>;
 
-    /// Receives a row: the owner's fields as text, then a value for each column of the result, or
-    /// `None` if the row has no result.
+    /// Receives a row: the owner's cells, then a value for each column of the result, or `None` if the row
+    /// has no result.
     ///
     /// # Errors
-    /// If writing fails.
-    fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error>;
+    /// If a cell is not of its column's type, or writing fails.
+    fn row(&mut self, own: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error>;
 
     /// Finishes, after the last row.
     ///
@@ -37,24 +38,35 @@ pub trait TableSink {
 
 /// The columns of a result.
 pub struct ResultHeader<'a> {
-    /// Names of the owner's columns, if the result stands beside the owner's rows.
-    pub own: &'a [String],
+    /// The owner's columns, if the result stands beside the owner's rows.
+    pub own: &'a [OwnColumn],
     /// The columns of the result.
     pub columns: &'a [Column],
     /// Number of rows.
     pub rows: u64,
 }
 
+/// A column of the owner's rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnColumn {
+    /// Its name.
+    pub name: String,
+    /// The type of its cells.
+    pub cell_type: CellType,
+}
+
 impl ResultHeader<'_> {
     /// All names, in order. A column of the result whose name the owner has already used begins with
     /// `result.`.
     pub fn names(&self) -> Vec<String> {
-        let own = self.own.iter().cloned();
-        own.chain(self.columns.iter().map(|column| match self.own.contains(&column.name) {
-            true => format!("result.{}", column.name),
-            false => column.name.clone(),
-        }))
-        .collect()
+        let own = self.own.iter().map(|own| own.name.clone());
+        let result = self.columns.iter().map(|Column { name, .. }| {
+            match self.own.iter().any(|own| own.name == *name) {
+                true => format!("result.{name}"),
+                false => name.clone(),
+            }
+        });
+        own.chain(result).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! [`TableSource`]: a table of an owner, in any format.
 
-use crate::cell::TableCell;
+use crate::cell::{CellType, TableCell};
 use crate::content::ContentHash;
 use crate::error::{Error, RowLocation};
 
@@ -71,6 +71,12 @@ pub trait RowReader {
     fn unsupported(&self, column: usize) -> Option<String> {
         let _ = column;
         None
+    }
+
+    /// The type of the column's cells, with which they are shown beside results; none if they cannot be shown.
+    fn cell_type(&self, column: usize) -> Option<CellType> {
+        let _ = column;
+        Some(CellType::Text)
     }
 
     /// Advances to the next row; returns `false` at the end.

@@ -3,12 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_ipc::writer::StreamWriter;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_tables::{
-    Content, Error, Format, Input, OwnRows, ResultHeader, TextKey, open, parse_text, sink,
-    write_table,
+    CellType, Content, Error, Format, Input, OwnColumn, OwnRows, ResultHeader, TableCell, TextKey,
+    open, parse_text, sink, write_table,
 };
 
 const ROWS: usize = 5;
@@ -165,15 +167,18 @@ fn rows_are_shown_beside_results() {
     for path in files() {
         let input = count(&path);
         let mut rows = OwnRows::open(&input).expect("it is there");
-        let names = rows.header();
-        let place = |name: &str| names.iter().position(|found| found == name);
-        let all: Vec<_> = (0..ROWS).map(|_| rows.next_row().expect("it is there")).collect();
+        let names = rows.columns();
+        let place = |name: &str| names.iter().position(|found| found.name == name);
+        let all: Vec<_> = (0..ROWS).map(|_| texts(&mut rows)).collect();
         let shown = |name: &str, row: usize| place(name).map(|place| all[row][place].clone());
         assert_eq!(shown("id", 1).as_deref(), Some("-2"));
         assert_eq!(shown("name", 2).as_deref(), Some("Ren\u{e9}"));
         assert_eq!(shown("amount", 3).as_deref(), Some("12345.75"));
         assert_eq!(shown("day", 1).as_deref(), Some("2024-02-29"));
-        assert_eq!(shown("when", 0).as_deref().unwrap_or(""), "");
+        if let Some(when) = shown("when", 0) {
+            assert!(when.starts_with("20") && when.as_bytes()[10] == b'T', "{when}");
+        }
+        assert!(!names.iter().any(|own| rows.left_out().contains(&own.name)));
         rows.finish().expect("nothing changed");
     }
 }
@@ -236,25 +241,103 @@ fn results_are_read_back_as_they_were_written() {
 }
 
 #[test]
-fn rows_without_a_result_are_null_and_the_owners_columns_are_text() {
+fn rows_without_a_result_are_null_and_the_owners_columns_keep_their_types() {
     let columns = [column("n", ElementType::unsigned(9), Encoding::Number)];
+    let integer = |number: i128| TableCell::Integer(number.into());
+    let decimal = |number: i128| TableCell::Decimal { number: number.into(), scale: 2 };
+    let own = [
+        ("n", CellType::Integer { width: 16, is_signed: true }, integer(-300)),
+        ("id", CellType::Integer { width: 64, is_signed: false }, integer(u64::MAX.into())),
+        ("paid", CellType::Boolean, TableCell::Boolean(true)),
+        ("price", CellType::Decimal { digits: 9, scale: 2 }, decimal(-12345)),
+        ("sum", CellType::Decimal { digits: 60, scale: 2 }, decimal(i128::MAX)),
+        ("ratio", CellType::Single, TableCell::Single(0.1)),
+        ("share", CellType::Double, TableCell::Double(0.1)),
+        ("who", CellType::Text, TableCell::Text("ann".into())),
+        ("key", CellType::Bytes, TableCell::Bytes(&[0, 0xff])),
+        ("day", CellType::Date, TableCell::Date(-1)),
+    ];
+    let header: Vec<OwnColumn> =
+        own.iter().map(|(name, cell_type, _)| own_column(name, *cell_type)).collect();
+    let cells: Vec<TableCell<'_>> = own.iter().map(|(_, _, cell)| cell.clone()).collect();
+    let nulls = vec![TableCell::Null; own.len()];
     for format in [Format::Parquet, Format::ArrowFile, Format::ArrowStream] {
         let mut bytes = Vec::new();
         {
             let mut sink = sink(format, &mut bytes);
-            let own = ["n".to_owned(), "who".to_owned()];
-            sink.begin(&ResultHeader { own: &own, columns: &columns, rows: 2 }).expect("memory");
-            sink.row(&["1".to_owned(), "ann".to_owned()], &[Some(Lane::from(500))])
-                .expect("memory");
-            sink.row(&["2".to_owned(), "bob".to_owned()], &[None]).expect("memory");
+            let head = ResultHeader { own: &header, columns: &columns, rows: 2 };
+            sink.begin(&head).expect("memory");
+            sink.row(&cells, &[Some(Lane::from(500))]).expect("memory");
+            sink.row(&nulls, &[None]).expect("memory");
+            assert!(sink.row(&cells[1..], &[None]).is_err(), "values of other types are refused");
+        }
+        let mut bytes = Vec::new();
+        {
+            let mut sink = sink(format, &mut bytes);
+            let head = ResultHeader { own: &header, columns: &columns, rows: 2 };
+            sink.begin(&head).expect("memory");
+            sink.row(&cells, &[Some(Lane::from(500))]).expect("memory");
+            sink.row(&nulls, &[None]).expect("memory");
             sink.end().expect("memory");
         }
         let input = Input::count(open(Content::Bytes(bytes)).expect("known")).expect("right");
         let mut rows = OwnRows::open(&input).expect("it is there");
-        assert_eq!(rows.header(), ["n", "who", "result.n"]);
-        assert_eq!(rows.next_row().expect("it is there"), ["1", "ann", "500"]);
-        assert_eq!(rows.next_row().expect("it is there"), ["2", "bob", ""]);
+        let unsigned = CellType::Integer { width: 16, is_signed: false };
+        let mut expected = header.clone();
+        expected.push(own_column("result.n", unsigned));
+        assert_eq!(rows.columns(), expected);
+        let expected: Vec<_> = cells.iter().cloned().chain([integer(500)]).collect();
+        assert_eq!(rows.next_row().expect("it is there"), expected);
+        assert_eq!(rows.next_row().expect("it is there"), vec![TableCell::Null; own.len() + 1]);
     }
+}
+
+fn own_column(name: &str, cell_type: CellType) -> OwnColumn {
+    OwnColumn { name: name.to_owned(), cell_type }
+}
+
+/// The next row as text.
+fn texts(rows: &mut OwnRows<'_>) -> Vec<String> {
+    rows.next_row().expect("it is there").iter().map(TableCell::shown).collect()
+}
+
+/// Points in time and times of day become text, and what has parts is left out by name.
+#[test]
+fn points_in_time_are_shown_and_lists_are_not() {
+    use arrow_array::types::{TimestampMicrosecondType, TimestampSecondType};
+    use arrow_array::{ArrayRef, ListArray, PrimitiveArray, RecordBatch, Time32SecondArray};
+    let seconds = PrimitiveArray::<TimestampSecondType>::from(vec![Some(1_706_702_400), None]);
+    let utc = PrimitiveArray::<TimestampMicrosecondType>::from(vec![-1i64, i64::MAX]);
+    let list = vec![Some(vec![Some(1i64)]), None];
+    let list = ListArray::from_iter_primitive::<arrow_array::types::Int64Type, _, _>(list);
+    let columns: [(&str, ArrayRef); 4] = [
+        ("local", Arc::new(seconds)),
+        ("utc", Arc::new(utc.with_timezone("+00:00"))),
+        ("at", Arc::new(Time32SecondArray::from(vec![3661, 0]))),
+        ("list", Arc::new(list)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).expect("their lengths are equal");
+    let mut bytes = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).expect("memory");
+    writer.write(&batch).and_then(|()| writer.finish()).expect("memory");
+    drop(writer);
+    let input = Input::count(open(Content::Bytes(bytes)).expect("known")).expect("right");
+    let mut rows = OwnRows::open(&input).expect("it is there");
+    assert_eq!(rows.left_out(), ["list"]);
+    let first = ["2024-01-31T12:00:00", "1969-12-31T23:59:59.999999Z", "01:01:01"];
+    assert_eq!(texts(&mut rows), first);
+    // Outside of the calendar.
+    assert_eq!(texts(&mut rows), ["", "9223372036854775807", "00:00:00"]);
+}
+
+/// A float of 16 bits represents all whole numbers up to 2^11 only.
+#[test]
+fn halves_are_whole_numbers_up_to_2_to_the_11() {
+    let number = column("x", ElementType::signed(32), Encoding::Number);
+    let key = TextKey::within_a_file();
+    assert_eq!(TableCell::Half(2048.0).value(&number, &key), Ok(Lane::from(2048)));
+    assert!(TableCell::Half(2050.0).value(&number, &key).is_err());
+    assert_eq!(TableCell::Single(2050.0).value(&number, &key), Ok(Lane::from(2050)));
 }
 
 /// Every byte of a file may be wrong: the answer is a table or a sentence.

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::cells;
-use crate::cell::TableCell;
+use crate::cell::{CellType, TableCell};
 use crate::content::{Content, ContentHash};
 use crate::error::{Error, RowLocation, TableFaults};
 use crate::source::{ReadFault, RowReader, TableHeader};
@@ -89,7 +89,7 @@ impl RowReader for BatchRows<'_> {
 
     fn select(&mut self, columns: &[usize]) -> Result<(), String> {
         let mut wanted = columns.to_vec();
-        wanted.retain(|&column| self.unsupported(column).is_none());
+        wanted.retain(|&column| self.cell_type(column).is_some());
         wanted.sort_unstable();
         wanted.dedup();
         for (position, &column) in wanted.iter().enumerate() {
@@ -101,6 +101,10 @@ impl RowReader for BatchRows<'_> {
 
     fn unsupported(&self, column: usize) -> Option<String> {
         cells::unsupported(self.source.schema.field(column).data_type())
+    }
+
+    fn cell_type(&self, column: usize) -> Option<CellType> {
+        cells::cell_type(self.source.schema.field(column).data_type())
     }
 
     fn advance(&mut self) -> Result<bool, ReadFault> {

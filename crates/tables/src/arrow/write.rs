@@ -5,8 +5,8 @@ use std::mem;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BooleanBuilder, Decimal128Builder, Decimal256Builder, Float64Builder, PrimitiveBuilder,
-    StringBuilder,
+    BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
+    Float32Builder, Float64Builder, PrimitiveBuilder, StringBuilder,
 };
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -18,9 +18,9 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
-use crate::cell::format_value;
+use crate::cell::{CellType, TableCell, WholeNumber, format_value};
 use crate::error::{Error, RefusalKind};
-use crate::sink::{ResultHeader, TableSink};
+use crate::sink::{OwnColumn, ResultHeader, TableSink};
 
 /// Rows of a record batch.
 const BATCH_ROWS: usize = 4096;
@@ -96,13 +96,38 @@ pub(crate) fn longest_bytes(columns: &[Column], rows: u64) -> u64 {
     row.saturating_mul(rows).saturating_add(headers)
 }
 
-/// The columns of a result: the owner's as text, then those of the result, which may have no value.
+/// The columns of a result: the owner's with their types, then those of the result, which may have no value.
 pub(crate) fn schema_of(head: &ResultHeader<'_>) -> Result<SchemaRef, String> {
-    let own = head.own.iter().map(|_| Ok(DataType::Utf8));
+    let own = head.own.iter().map(|own| Ok(type_of_own(own.cell_type)));
     let types = own.chain(head.columns.iter().map(type_of));
     let fields = head.names().into_iter().zip(types);
     let fields = fields.map(|(name, data_type)| Ok(Field::new(name, data_type?, true)));
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>, String>>()?)))
+}
+
+/// The type that holds the owner's cells.
+fn type_of_own(cell_type: CellType) -> DataType {
+    match cell_type {
+        CellType::Boolean => DataType::Boolean,
+        CellType::Integer { width, is_signed } => {
+            type_of(&integer_column(width, is_signed)).expect("there are integers of 64 bits")
+        }
+        CellType::Decimal { digits: digits @ ..=DIGITS_128, scale } => {
+            DataType::Decimal128(digits, scale)
+        }
+        CellType::Decimal { digits, scale } => DataType::Decimal256(digits, scale),
+        CellType::Single => DataType::Float32,
+        CellType::Double => DataType::Float64,
+        CellType::Text => DataType::Utf8,
+        CellType::Bytes => DataType::Binary,
+        CellType::Date => DataType::Date32,
+    }
+}
+
+/// A column of integers of so many bits.
+fn integer_column(width: u16, is_signed: bool) -> Column {
+    let element = ElementType::integer(width, is_signed);
+    Column { name: String::new(), element, encoding: Encoding::Number }
 }
 
 /// The refusal of columns that the format cannot hold.
@@ -170,10 +195,7 @@ impl ColumnBuilder {
             ColumnBuilder::UInt16(builder) => builder.append_option(low.map(|bits| bits as u16)),
             ColumnBuilder::UInt32(builder) => builder.append_option(low.map(|bits| bits as u32)),
             ColumnBuilder::UInt64(builder) => builder.append_option(low),
-            ColumnBuilder::Decimal128(builder) => builder.append_option(extended.map(|value| {
-                let limbs = value.as_limbs();
-                (u128::from(limbs[0]) | u128::from(limbs[1]) << 64) as i128
-            })),
+            ColumnBuilder::Decimal128(builder) => builder.append_option(extended.map(i128_of)),
             ColumnBuilder::Decimal256(builder) => {
                 let bytes = |value: Lane| i256::from_le_bytes(value.to_le_bytes());
                 builder.append_option(extended.map(bytes));
@@ -209,11 +231,110 @@ impl ColumnBuilder {
     }
 }
 
+/// Cells of an owner's column on their way into an array.
+enum OwnBuilder {
+    Boolean(BooleanBuilder),
+    Integer(ColumnBuilder, Column),
+    Decimal128(Decimal128Builder),
+    Decimal256(Decimal256Builder),
+    Single(Float32Builder),
+    Double(Float64Builder),
+    Text(StringBuilder),
+    Bytes(BinaryBuilder),
+    Date(Date32Builder),
+}
+
+impl OwnBuilder {
+    fn new(cell_type: CellType) -> OwnBuilder {
+        let data_type = type_of_own(cell_type);
+        match cell_type {
+            CellType::Boolean => OwnBuilder::Boolean(BooleanBuilder::new()),
+            CellType::Integer { width, is_signed } => {
+                let column = integer_column(width, is_signed);
+                OwnBuilder::Integer(ColumnBuilder::new(&column, &data_type), column)
+            }
+            CellType::Decimal { digits: ..=DIGITS_128, .. } => {
+                OwnBuilder::Decimal128(Decimal128Builder::new().with_data_type(data_type))
+            }
+            CellType::Decimal { .. } => {
+                OwnBuilder::Decimal256(Decimal256Builder::new().with_data_type(data_type))
+            }
+            CellType::Single => OwnBuilder::Single(Float32Builder::new()),
+            CellType::Double => OwnBuilder::Double(Float64Builder::new()),
+            CellType::Text => OwnBuilder::Text(StringBuilder::new()),
+            CellType::Bytes => OwnBuilder::Bytes(BinaryBuilder::new()),
+            CellType::Date => OwnBuilder::Date(Date32Builder::new()),
+        }
+    }
+
+    /// Whether the cell is of the column's type, and was taken.
+    fn push(&mut self, cell: &TableCell<'_>) -> bool {
+        match (self, cell) {
+            (OwnBuilder::Boolean(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Integer(builder, column), TableCell::Null) => builder.push(None, column),
+            (OwnBuilder::Decimal128(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Decimal256(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Single(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Double(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Text(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Bytes(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Date(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Boolean(builder), TableCell::Boolean(bit)) => builder.append_value(*bit),
+            (OwnBuilder::Integer(builder, column), TableCell::Integer(number)) => {
+                let value = two_complement(number) & mask_of(column.element.width());
+                builder.push(Some(value), column);
+            }
+            (OwnBuilder::Decimal128(builder), TableCell::Decimal { number, .. }) => {
+                builder.append_value(i128_of(two_complement(number)));
+            }
+            (OwnBuilder::Decimal256(builder), TableCell::Decimal { number, .. }) => {
+                builder.append_value(i256::from_le_bytes(two_complement(number).to_le_bytes()));
+            }
+            (OwnBuilder::Single(builder), TableCell::Half(number) | TableCell::Single(number)) => {
+                builder.append_value(*number)
+            }
+            (OwnBuilder::Double(builder), TableCell::Double(number)) => {
+                builder.append_value(*number);
+            }
+            (OwnBuilder::Text(builder), TableCell::Text(text)) => builder.append_value(text),
+            (OwnBuilder::Bytes(builder), TableCell::Bytes(bytes)) => builder.append_value(bytes),
+            (OwnBuilder::Date(builder), TableCell::Date(days)) => builder.append_value(*days),
+            _ => return false,
+        }
+        true
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            OwnBuilder::Boolean(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Integer(builder, _) => builder.finish(),
+            OwnBuilder::Decimal128(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Decimal256(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Single(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Double(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Text(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Bytes(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Date(builder) => Arc::new(builder.finish()),
+        }
+    }
+}
+
+/// The number with its sign in all 256 bits.
+fn two_complement(number: &WholeNumber) -> Lane {
+    if number.is_negative { number.magnitude.wrapping_neg() } else { number.magnitude }
+}
+
+/// The lowest 128 bits.
+fn i128_of(value: Lane) -> i128 {
+    let limbs = value.as_limbs();
+    (u128::from(limbs[0]) | u128::from(limbs[1]) << 64) as i128
+}
+
 /// Rows of a result on their way into record batches.
 pub(crate) struct BatchBuilder {
     schema: SchemaRef,
     columns: Vec<Column>,
-    own: Vec<StringBuilder>,
+    own: Vec<(OwnColumn, OwnBuilder)>,
     values: Vec<ColumnBuilder>,
     rows: usize,
 }
@@ -226,7 +347,9 @@ impl BatchBuilder {
         let types = schema.fields().iter().skip(head.own.len());
         let values = head.columns.iter().zip(types);
         Ok(BatchBuilder {
-            own: head.own.iter().map(|_| StringBuilder::new()).collect(),
+            own: (head.own.iter())
+                .map(|own| (own.clone(), OwnBuilder::new(own.cell_type)))
+                .collect(),
             values: values
                 .map(|(column, field)| ColumnBuilder::new(column, field.data_type()))
                 .collect(),
@@ -243,10 +366,17 @@ impl BatchBuilder {
     /// Takes a row; gives a batch when there are enough.
     pub(crate) fn push(
         &mut self,
-        own: &[String],
+        own: &[TableCell<'_>],
         values: &[Option<Lane>],
     ) -> Result<Option<RecordBatch>, Error> {
-        own.iter().zip(&mut self.own).for_each(|(text, builder)| builder.append_value(text));
+        for (cell, (column, builder)) in own.iter().zip(&mut self.own) {
+            if !builder.push(cell) {
+                let (name, cell_type) = (&column.name, column.cell_type);
+                return Err(refused(format!(
+                    "column '{name}' has a value that is not {cell_type:?}"
+                )));
+            }
+        }
         let builders = self.values.iter_mut().zip(&self.columns);
         values.iter().zip(builders).for_each(|(value, (builder, column))| {
             builder.push(*value, column);
@@ -260,7 +390,7 @@ impl BatchBuilder {
         if mem::take(&mut self.rows) == 0 {
             return Ok(None);
         }
-        let own = self.own.iter_mut().map(|builder| Arc::new(builder.finish()) as ArrayRef);
+        let own = self.own.iter_mut().map(|(_, builder)| builder.finish());
         let arrays = own.chain(self.values.iter_mut().map(ColumnBuilder::finish)).collect();
         let batch = RecordBatch::try_new(self.schema(), arrays);
         Ok(Some(batch.expect("the arrays are those of the schema")))
@@ -317,7 +447,7 @@ impl<W: Write> TableSink for ArrowSink<W> {
         Ok(())
     }
 
-    fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error> {
+    fn row(&mut self, own: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error> {
         let (builder, messages) = self.begun.as_mut().expect("it has begun");
         builder.push(own, values)?.map_or(Ok(()), |batch| messages.write(&batch))
     }

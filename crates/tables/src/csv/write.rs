@@ -4,7 +4,7 @@ use std::io::Write;
 
 use phineus_bytecode::{Column, Encoding, Lane};
 
-use crate::cell::format_value;
+use crate::cell::{TableCell, format_value};
 use crate::error::Error;
 use crate::sink::{ResultHeader, TableSink};
 
@@ -34,9 +34,13 @@ impl<W: Write> TableSink for CsvSink<W> {
         self.writer.write_record(head.names()).map_err(failed)
     }
 
-    fn row(&mut self, own: &[String], values: &[Option<Lane>]) -> Result<(), Error> {
-        for field in own {
-            self.writer.write_field(field).map_err(failed)?;
+    fn row(&mut self, own: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error> {
+        for cell in own {
+            match cell {
+                TableCell::Text(text) => self.writer.write_field(text.as_bytes()),
+                other => self.writer.write_field(other.shown()),
+            }
+            .map_err(failed)?;
         }
         for (value, column) in values.iter().zip(&self.columns) {
             let text = value.map_or(String::new(), |value| format_value(value, column));
