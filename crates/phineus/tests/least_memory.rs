@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 use common::{Place, Result};
 use serde_json::Value;
 
-const PROTOCOLS: [&str; 9] =
-    ["garbled", "gmw", "bmr", "arith", "mixed", "spdz", "spdz-128", "spdz-32", "clear"];
+const PROTOCOLS: [&str; 10] =
+    ["garbled", "gmw", "bmr", "arith", "mixed", "rep3", "spdz", "spdz-128", "spdz-32", "clear"];
 
 /// Sizes of each program: a small and a middle one, and one for authenticated shares, whose
 /// correlated randomness takes by far the most time to make; nothing where that is more than a
@@ -55,8 +55,8 @@ struct Case {
     program: &'static str,
     size: &'static str,
     protocol: &'static str,
-    /// Set if others compute and the owners are clients.
-    has_clients: bool,
+    /// Number of others who compute, if the owners are clients.
+    computing: Option<usize>,
 }
 
 /// The result of a command, and the peak of each of its processes.
@@ -134,13 +134,14 @@ impl Case {
                     (false, _) => &sizes[..],
                     (true, sizes) => sizes.as_slice(),
                 };
-                let case = |&size| Case { program, size, protocol, has_clients: false };
+                let computing = (protocol == "rep3").then_some(3);
+                let case = |&size| Case { program, size, protocol, computing };
                 all.extend(sizes.iter().map(case));
             }
         }
         for program in ["merge", "psi", "biometric"] {
             for protocol in ["gmw", "bmr", "arith", "mixed"] {
-                all.push(Case { program, size: "n=200", protocol, has_clients: true });
+                all.push(Case { program, size: "n=200", protocol, computing: Some(2) });
             }
         }
         all
@@ -148,11 +149,12 @@ impl Case {
 
     /// The commands that take a limit, without it; the plan is made before it is run.
     fn commands(&self, inputs: &str) -> Vec<(&'static str, String)> {
-        let Case { program, size, protocol, has_clients } = self;
+        let Case { program, size, protocol, computing } = self;
         let sized = format!("{program} --param {size} --protocol {protocol}");
-        let (names, count) = match has_clients {
-            true => (" --computing s1,s2", " --computing 2"),
-            false => ("", ""),
+        let (names, count) = match computing {
+            Some(2) => (" --computing s1,s2", " --computing 2"),
+            Some(_) => (" --computing s1,s2,s3", " --computing 3"),
+            None => ("", ""),
         };
         let mut commands = vec![
             ("explain", format!("explain {sized}{names}")),
@@ -161,7 +163,7 @@ impl Case {
             ("run PLAN", format!("run least.plan --protocol {protocol} --local{inputs}")),
         ];
         // How often blocks run is not known before, and what is in the open is not preprocessed.
-        if !matches!(*protocol, "garbled" | "clear") && *program != "gcd" {
+        if !matches!(*protocol, "garbled" | "rep3" | "clear") && *program != "gcd" {
             commands.push(("preprocess", format!("preprocess {sized}{count} --local --out made")));
         }
         commands
@@ -257,7 +259,7 @@ fn every_program_has_sizes() -> Result {
 /// All pages of this program fit into the least frames there are, without the spare ones.
 #[test]
 fn a_program_of_few_pages_needs_no_spare_frames() -> Result {
-    let case = Case { program: "ljoin", size: "n=40", protocol: "garbled", has_clients: false };
+    let case = Case { program: "ljoin", size: "n=40", protocol: "garbled", computing: None };
     assert_eq!(case.faults()?, Vec::<String>::new());
     Ok(())
 }

@@ -7,7 +7,7 @@ use phineus_tables::quantity;
 use crate::own_rows::found_rows;
 use crate::protocol::{Adversary, Protocol};
 use crate::report::OutputReport;
-use crate::settings::{Choice, PreprocessingMode};
+use crate::settings::PreprocessingMode;
 
 /// Said beside malicious security, of programs whose owners sort their tables themselves.
 const ORDER_IS_PROVEN: &str =
@@ -121,11 +121,9 @@ pub enum Assumption {
 }
 
 impl Assumption {
-    /// Of a run under `protocol`, by its name.
-    pub fn of(protocol: &str, preprocessing: &PreprocessingMode) -> Assumption {
-        let adversary =
-            Protocol::from_name(protocol).map_or(Adversary::SemiHonest, |known| known.adversary());
-        match adversary {
+    /// Of a run under `protocol`.
+    pub fn of(protocol: Protocol, preprocessing: &PreprocessingMode) -> Assumption {
+        match protocol.adversary() {
             Adversary::Nobody => Assumption::Clear,
             _ if *preprocessing == PreprocessingMode::Fake => Assumption::Dealt,
             Adversary::SemiHonest => Assumption::SemiHonest,
@@ -137,7 +135,7 @@ impl Assumption {
 
     fn sentence(self) -> &'static str {
         match self {
-            Assumption::Clear => "Nothing was hidden: one process computed it in the clear.",
+            Assumption::Clear => "Nothing was hidden: it was computed in the clear.",
             Assumption::Dealt => {
                 "Nothing was hidden: with --fake-preprocessing every party could compute all \
                  secrets."
@@ -165,6 +163,7 @@ impl Assumption {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Choice;
     use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
     fn port(name: &str, parties: &[u16], rows: u64, columns: &[&str]) -> OutputPort {
@@ -233,13 +232,14 @@ mod tests {
 
     #[test]
     fn what_it_rests_on_follows_the_protocol() {
-        let of = |name: &str| Assumption::of(name, &PreprocessingMode::Interleaved);
+        let named = |name| Protocol::from_name(name).expect("it is one of the list");
+        let of = |name| Assumption::of(named(name), &PreprocessingMode::Interleaved);
         assert_eq!(of("garbled"), Assumption::SemiHonest);
         assert_eq!(of("gmw"), Assumption::SemiHonest);
         assert_eq!(of("spdz"), Assumption::Malicious);
         assert_eq!(of("spdz-128"), Assumption::Malicious);
         assert_eq!(of("spdz-32"), Assumption::Weak);
         assert_eq!(of("clear"), Assumption::Clear);
-        assert_eq!(Assumption::of("spdz", &PreprocessingMode::Fake), Assumption::Dealt);
+        assert_eq!(Assumption::of(named("spdz"), &PreprocessingMode::Fake), Assumption::Dealt);
     }
 }

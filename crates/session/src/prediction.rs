@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::planned::PlannedFile;
-use crate::protocol::list::CLEAR;
 use crate::protocol::{Protocol, STREAMS_MAX};
 
 /// Assumed bandwidth of a disk in each direction when the time of swapping is predicted: a modest
@@ -142,7 +141,7 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     };
     let making = total(mixed::totals::PREPROCESSING_ROUNDS) - overlapped as f64;
     let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
-    let protocol = Protocol::of_plan(plan).unwrap_or(CLEAR);
+    let protocol = Protocol::of_verified_plan(plan);
     let is_authenticated = protocol.field().is_some();
     let (first_rounds, first_share) = match planned.blocks.is_some() && planned.is_garbled() {
         // Each block waits for what is garbled for it alone.

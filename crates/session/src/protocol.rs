@@ -47,7 +47,7 @@ pub const STREAMS_MAX: u16 = 3;
 /// Adversary that a protocol protects against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adversary {
-    /// None: one process sees everything.
+    /// None: nothing is hidden.
     Nobody,
     /// Semi-honest parties, any number of which may collude.
     SemiHonest,
@@ -278,7 +278,8 @@ pub trait Definition: Sync {
     fn is_complete(&self, plan: &PlanDescription) -> bool;
 
     /// Number of streams between each pair of parties: the first is for the online phase, the
-    /// second for correlated randomness, the third for garbling.
+    /// second for correlated randomness, the third for garbling. None if one process computes for all
+    /// parties.
     fn streams(&self) -> u16;
 
     /// Returns whether correlated randomness is made before or beside the online phase, so that it can
@@ -374,6 +375,20 @@ impl Protocol {
     /// The protocol that a plan was made for, if it is known here.
     pub fn of_plan(plan: &PlanDescription) -> Option<Protocol> {
         Protocol::from_name(&plan.protocol)
+    }
+
+    /// The protocol of a plan that was made or verified here.
+    ///
+    /// # Panics
+    /// If it is not known.
+    pub fn of_verified_plan(plan: &PlanDescription) -> Protocol {
+        Protocol::of_plan(plan)
+            .expect("plans of unknown protocols are refused when they are opened")
+    }
+
+    /// Returns whether one process computes for all parties.
+    pub fn is_in_one_process(self) -> bool {
+        self.streams() == 0
     }
 
     /// The names of those that `is_meant` accepts, as in `gmw, bmr and mixed`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, FileKind};
+use phineus_bytecode::Description;
 use phineus_channels::{NetworkModel, Transport};
 use phineus_plan::Scratch;
 
@@ -16,12 +16,12 @@ use crate::planned::Budget;
 use crate::planned::PlannedFile;
 use crate::planning::{plan_as_stated, plan_within};
 use crate::ports::port_named;
-use crate::protocol::{Adversary, Protocol};
+use crate::protocol::Protocol;
 use crate::registry::Registry;
 use crate::resolve::shape;
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::roles::Roles;
-use crate::settings::{Choice, Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
+use crate::settings::{Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
 use crate::slices;
 use crate::traced::TracedFile;
 use crate::traced::all_tables;
@@ -131,8 +131,7 @@ fn planned_to_make(
     PlanParameters { limit_bytes, net, is_dealt, is_compared }: PlanParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
-    let is_clear = protocol.adversary() == Adversary::Nobody;
-    let tables_bytes = match is_clear {
+    let tables_bytes = match protocol.is_in_one_process() {
         true => all_tables(&traced.description),
         false => largest_tables_bytes(traced),
     };
@@ -146,7 +145,7 @@ fn planned_to_make(
         least_limit_bytes: limit_bytes,
         slice_bytes: slices::expected(net, limit_bytes, opened_bytes),
         prove_inputs: !is_dealt,
-        process_bytes: match is_clear {
+        process_bytes: match protocol.is_in_one_process() {
             true => PROCESS_BYTES,
             false => connected_process_bytes(members - 1, Transport::Tcp),
         },
@@ -160,9 +159,8 @@ fn planned_to_make(
         transport: Transport::Tcp,
         network: None,
     };
-    if traced.kind == FileKind::Planned {
-        let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
-        let protocol = protocol.and_then(Protocol::from_name).unwrap_or(situation.protocol);
+    if let Some(plan) = &traced.description.plan {
+        let protocol = Protocol::of_verified_plan(plan);
         return PlannedFile::open(traced.clone(), &BudgetParameters { protocol, ..situation });
     }
     check_parties(protocol, traced.computing, traced.description.parties.len())?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, FileKind, Table};
+use phineus_bytecode::{Description, Table};
 use phineus_channels::Transport;
 use phineus_frontend::{Arguments, Program, ProgramError, same_rows};
 use phineus_plan::Scratch;
@@ -21,7 +21,7 @@ use crate::protocol::{Protocol, run_clear};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, is_c, ready, resolve, shape, trace};
 use crate::scratch::scratch_of;
-use crate::settings::{Choice, ProtocolVariant, Run};
+use crate::settings::{ProtocolVariant, Run};
 use crate::text_key;
 use crate::traced::{TracedFile, all_tables};
 
@@ -238,9 +238,8 @@ pub fn in_the_clear(
         transport: Transport::Tcp,
         network: None,
     };
-    if traced.kind == FileKind::Planned {
-        let protocol = traced.description.plan.as_ref().map(|plan| plan.protocol.as_str());
-        let protocol = protocol.and_then(Protocol::from_name).unwrap_or(CLEAR);
+    if let Some(plan) = &traced.description.plan {
+        let protocol = Protocol::of_verified_plan(plan);
         if protocol.has_rounds() {
             let message = format!("a plan for protocol '{}' has no clear form", protocol.name());
             return Err(Failure::new(codes::NO_CLEAR_FORM, message)

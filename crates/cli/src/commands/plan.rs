@@ -315,8 +315,7 @@ fn in_rounds(
     description: &Description,
     scratch: &Scratch,
 ) -> Result<(TracedFile, Vec<String>), Failure> {
-    let protocol = description.plan.as_ref().map(|plan| plan.protocol.as_str());
-    let protocol = protocol.and_then(Protocol::from_name).unwrap_or(protocols::CLEAR);
+    let protocol = description.plan.as_ref().map_or(protocols::CLEAR, Protocol::of_verified_plan);
     let parties = description.computing();
     let limit = description.plan.as_ref().map_or(0, |plan| plan.memory_limit_bytes);
     let bounds = planning::OrderingBounds {

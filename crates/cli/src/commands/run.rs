@@ -15,7 +15,7 @@ use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
 use phineus_session::party::{self, check_preprocessed};
 use phineus_session::ports::Files;
-use phineus_session::protocol::{clear_has_no_parties, run_clear};
+use phineus_session::protocol::{Protocol, clear_has_no_parties, run_clear};
 use phineus_session::registry::Registry;
 use phineus_session::repeated::{Repeated, repeated};
 use phineus_session::report::{OutputReport, RunReport, write_json};
@@ -140,6 +140,7 @@ fn say_learnt(
     (description, outputs): (&Description, &[Option<Table>]),
     (protocol, places): (&str, &[OutputReport]),
 ) {
+    let protocol = Protocol::from_name(protocol).expect("a report names a protocol of the list");
     let basis = Assumption::of(protocol, &run.preprocessing);
     for sentence in learnt::sentences(description, outputs, places, basis) {
         console.say(&sentence);
@@ -210,7 +211,7 @@ fn run_locally(registry: &Registry, run: &RunCommand, console: &Console) -> Resu
         let written = report.outputs.iter_mut().zip(&places);
         written.for_each(|(output, place)| output.rows = place.rows);
     }
-    let protocol = reports.first().map_or("", |report| report.protocol.as_str());
+    let protocol = &reports.first().expect("each party reports").protocol;
     say_learnt(console, run, (description, outputs), (protocol, &places));
     own_rows::notes(description, outputs, files).iter().for_each(|note| console.say(note));
     let verified = compare_if_asked(registry, run, description, outputs, console)?;

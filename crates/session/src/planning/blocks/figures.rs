@@ -12,7 +12,6 @@ use sha2::{Digest, Sha256};
 use crate::failure::Failure;
 use crate::planned::{PlannedBlocks, PlannedFile};
 use crate::program_file::ProgramFile;
-use crate::protocol::list::CLEAR;
 use crate::protocol::{BlockRuns, CostTerms, Protocol, Totals};
 
 impl PlannedBlocks {
@@ -85,7 +84,7 @@ impl PlannedBlocks {
     ) -> Result<Vec<Totals>, Failure> {
         let plan = self.parts[0].plan();
         let files: Vec<&ProgramFile> = self.parts.iter().map(|part| &part.file).collect();
-        let protocol = Protocol::of_plan(plan).unwrap_or(CLEAR);
+        let protocol = Protocol::of_verified_plan(plan);
         let blocks = BlockRuns { files: &files, description, runs };
         protocol.block_totals(&CostTerms::stated(plan, parties), &blocks)
     }
