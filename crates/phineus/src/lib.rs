@@ -15,8 +15,6 @@
 //! }
 //! ```
 
-use std::process::ExitCode;
-
 pub use phineus_bytecode as bytecode;
 pub use phineus_channels as channels;
 pub use phineus_correlated as correlated;
@@ -26,16 +24,15 @@ pub use phineus_oblivious as oblivious;
 pub use phineus_ot as ot;
 pub use phineus_protocols as protocols;
 pub use phineus_session as session;
-
 pub use phineus_tables as tables;
 
 pub use phineus_channels::MemoryNetwork;
-pub use phineus_cli::Registry;
 pub use phineus_session::cancel::Cancel;
 pub use phineus_session::failure::{Exit, Failure, Fault, Place, Remedy, RunField, codes};
 pub use phineus_session::forbid_core_dumps;
 pub use phineus_session::party::{AllResults, Finished, run, run_all};
 pub use phineus_session::progress::{Event, Listener, Progress, Snapshot};
+pub use phineus_session::registry::Registry;
 pub use phineus_session::report::RunReport;
 pub use phineus_session::settings::{
     Cluster, Connections, InputTable, Leftovers, MemoryLimit, MemoryPool, OutputTable, Outsourcing,
@@ -47,11 +44,13 @@ pub use phineus_tables::{MemoryTable, TableSink, TableSource};
 /// The `phineus` command line with `program` as the one that runs if none is named.
 ///
 /// `main` of a user's program: `cargo run -- run --local --in alice=a.csv --in bob=b.csv`.
-pub fn main(program: impl Program + 'static) -> ExitCode {
+#[cfg(feature = "cli")]
+pub fn main(program: impl Program + 'static) -> std::process::ExitCode {
     phineus_cli::main(Registry::built_in().with(program))
 }
 
 /// Runs the command line with several programs that users select by name.
-pub fn main_with(registry: Registry) -> ExitCode {
+#[cfg(feature = "cli")]
+pub fn main_with(registry: Registry) -> std::process::ExitCode {
     phineus_cli::main(registry)
 }
