@@ -46,7 +46,10 @@ pub enum IdentityError {
         path: PathBuf,
     },
     /// There is none.
-    #[error("no key of {name} in {path}; make one with `phineus id init {name}`")]
+    #[error(
+        "no key of {name} in {path}; make one with `phineus id init {name} --id-dir {directory}`",
+        directory = path.parent().unwrap_or(path).display()
+    )]
     Missing {
         /// The party.
         name: String,

@@ -151,7 +151,8 @@ mod tests {
         assert!(matches!(again.err(), Some(IdentityError::Exists { .. })));
         assert_eq!(Identity::load(&directory, "site_a")?.fingerprint(), made.fingerprint());
         let other = Identity::load(&directory, "site_b").err().ok_or("no such identity")?;
-        assert!(other.to_string().ends_with("make one with `phineus id init site_b`"), "{other}");
+        let remedy = format!("`phineus id init site_b --id-dir {}`", directory.display());
+        assert!(other.to_string().ends_with(&remedy), "{other}");
         let bad = Identity::create(&directory, "../site_a").err().ok_or("no such name")?;
         assert!(matches!(bad, IdentityError::Name { .. }), "{bad}");
         Ok(())

@@ -115,6 +115,9 @@ impl Command {
 pub(crate) struct ProgramsArguments {
     /// Describe one program: a name, a circuit, a directory of circuits or a C program
     pub(crate) name: Option<String>,
+    /// A public parameter, on which the columns of tables may depend, as in key=id:u64
+    #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parse_pair, requires = "name")]
+    pub(crate) parameters: Vec<(String, String)>,
 }
 
 /// The program and its public parameters.
@@ -541,12 +544,13 @@ pub(crate) struct IdArguments {
     /// Directory of the keys
     #[arg(
         long,
+        alias = "dir",
         value_name = "DIR",
         env = "PHINEUS_ID_DIR",
         default_value = "phineus-id",
         global = true
     )]
-    pub(crate) dir: PathBuf,
+    pub(crate) id_dir: PathBuf,
     #[command(subcommand)]
     pub(crate) action: IdAction,
 }

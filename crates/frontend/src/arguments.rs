@@ -177,7 +177,8 @@ impl Arguments {
         Err(ProgramError::MissingRows { input: port.to_string() })
     }
 
-    /// How many rows `ports` have, which are computed on row by row: as stated, or `parameter`.
+    /// How many rows `ports` have, which are computed on row by row: as stated for one of them, or else as the
+    /// parameter of this name says, such as `n`.
     ///
     /// # Errors
     /// When two of them were stated to have different numbers of rows.

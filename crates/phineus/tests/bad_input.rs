@@ -65,7 +65,7 @@ fn usage() -> Result {
         ("explain sort --rows site_a=-1", "expected a whole number"),
         ("frobnicate", "unrecognized subcommand"),
         ("id trust site_b PH1-NOPE", "PH1-NOPE"),
-        ("id show --dir nowhere", "there is no key in nowhere"),
+        ("id show --id-dir nowhere", "there is no key in nowhere"),
         ("doctor --peer host:nine", "is not a port"),
         ("demo --rows 0", "at least one user"),
     ] {

@@ -145,16 +145,16 @@ fn a_changed_text_program_is_noticed() -> Result {
 fn keys_must_be_the_trusted_ones() -> Result {
     let place = sites(20)?;
     // A new key at site_b, of which site_a does not know.
-    place.run("id init site_b --dir other")?.succeeded()?;
-    let key = place.run("id show --dir id_site_a")?.succeeded()?.stdout;
+    place.run("id init site_b --id-dir other")?.succeeded()?;
+    let key = place.run("id show --id-dir id_site_a")?.succeeded()?.stdout;
     let key = key.split_whitespace().last().ok_or("a fingerprint")?;
-    place.run(&format!("id trust site_a {key} --dir other"))?.succeeded()?;
+    place.run(&format!("id trust site_a {key} --id-dir other"))?.succeeded()?;
     let stranger = line(1, "").replace("id_site_b", "other");
     let patient = "--timeout 5";
     let [a, b] = both(&place, 0, [line(0, patient), stranger])?;
     a.failed_with(7)?.says("site_b presented the key")?;
     b.failed_with(7)?.says("site_a refused the key of site_b")?;
-    place.run("id untrust site_a --dir id_site_b")?.succeeded()?;
+    place.run("id untrust site_a --id-dir id_site_b")?.succeeded()?;
     let [a, b] = both(&place, 1, [line(0, patient), line(1, "")])?;
     a.failed_with(7)?;
     b.failed_with(7)?.says("no key is trusted for site_a")?;

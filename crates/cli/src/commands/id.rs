@@ -13,20 +13,20 @@ use crate::output::Console;
 pub(crate) fn run(id: &IdArguments, console: &Console) -> Result<(), Failure> {
     match &id.action {
         IdAction::Init { name } => {
-            let identity = Identity::create(&id.dir, name)?;
-            console.say(&format!("made {}; the private key stays there", id.dir.display()));
+            let identity = Identity::create(&id.id_dir, name)?;
+            console.say(&format!("made {}; the private key stays there", id.id_dir.display()));
             print(console, &identity)
         }
         IdAction::Show { name } => {
             let name = match name {
                 Some(name) => name.clone(),
-                None => only_name(&id.dir)?,
+                None => only_name(&id.id_dir)?,
             };
-            print(console, &Identity::load(&id.dir, &name)?)
+            print(console, &Identity::load(&id.id_dir, &name)?)
         }
-        IdAction::Trust { name, fingerprint } => trust(&id.dir, name, fingerprint, console),
+        IdAction::Trust { name, fingerprint } => trust(&id.id_dir, name, fingerprint, console),
         IdAction::Untrust { name } => {
-            if TrustStore::load(&id.dir)?.untrust(name)? {
+            if TrustStore::load(&id.id_dir)?.untrust(name)? {
                 console.say(&format!("{name} is trusted no more"));
                 if console.is_json {
                     console.document(json!({ "name": name, "trusted": false }));
@@ -36,7 +36,7 @@ pub(crate) fn run(id: &IdArguments, console: &Console) -> Result<(), Failure> {
             let message = format!("no key is trusted for {name}");
             Err(Failure::new(codes::NOT_TRUSTED, message))
         }
-        IdAction::List => list(&id.dir, console),
+        IdAction::List => list(&id.id_dir, console),
     }
 }
 

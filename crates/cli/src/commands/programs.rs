@@ -49,15 +49,20 @@ pub(crate) fn list(
         }
         // One asked for by name is shown with its tables.
         if programs.name.is_some() {
-            print_tables(program, console)?;
+            print_tables(program, &programs.parameters, console)?;
         }
     }
     Ok(())
 }
 
 /// The tables that a program takes and gives, for sizes that need not be right.
-fn print_tables(program: &dyn Program, console: &Console) -> Result<(), Failure> {
-    let description = phineus_session::resolve::probe(program, &arguments_of(program, &[])?)?;
+fn print_tables(
+    program: &dyn Program,
+    parameters: &[(String, String)],
+    console: &Console,
+) -> Result<(), Failure> {
+    let arguments = arguments_of(program, parameters)?;
+    let description = phineus_session::resolve::probe(program, &arguments)?;
     let name = |party: u16| description.parties[usize::from(party)].as_str();
     let columns = |columns: &[Column]| {
         let each = columns.iter().map(|c| format!("{} ({})", c.name, kind_of(c)));

@@ -146,13 +146,13 @@ impl Place {
     pub fn parties(&self, names: &[&str]) -> Result {
         let mut fingerprints = Vec::new();
         for name in names {
-            let done = self.run(&format!("id init {name} --dir id_{name}"))?.succeeded()?;
+            let done = self.run(&format!("id init {name} --id-dir id_{name}"))?.succeeded()?;
             let fingerprint = done.stdout.split_whitespace().last().ok_or("no fingerprint")?;
             fingerprints.push(fingerprint.to_owned());
         }
         for dir in names {
             for (peer, key) in names.iter().zip(&fingerprints).filter(|(peer, _)| *peer != dir) {
-                self.run(&format!("id trust {peer} {key} --dir id_{dir}"))?.succeeded()?;
+                self.run(&format!("id trust {peer} {key} --id-dir id_{dir}"))?.succeeded()?;
             }
         }
         self.cluster(names)
