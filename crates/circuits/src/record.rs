@@ -17,6 +17,7 @@ use std::ops::Not;
 
 use crate::BitAlgebra;
 
+mod apart;
 mod schedule;
 
 /// A recorded wire: the name of a gate's result, or of its complement.
@@ -297,12 +298,15 @@ impl BitAlgebra for Recorder {
 pub struct CircuitTemplate {
     /// Rows that go in.
     pub input_count: u32,
-    /// Rows in use at the same time, at most; never below `input_count`.
+    /// Rows in use at the same time, at most; never below `input_count`, if no inputs are apart.
     pub slot_count: u32,
+    /// How many inputs, the first ones, are read from slots of their own behind all others
+    /// ([`CircuitTemplate::with_inputs_apart`]).
+    pub apart_count: u32,
     /// One level per round, and a last one without ANDs.
     pub levels: Vec<Level>,
     /// The slots of the outputs after the last level.
-    pub outputs: Vec<u32>,
+    pub outputs: Box<[u32]>,
 }
 
 /// Gates of one AND depth: first `local`, in order, then `ands`, all together.
@@ -367,8 +371,10 @@ impl CircuitTemplate {
     /// If there are not `input_count` inputs.
     pub fn evaluate_clear(&self, inputs: &[u64]) -> Vec<u64> {
         assert_eq!(inputs.len(), self.input_count as usize, "a word for each input");
-        let mut slots = inputs.to_vec();
+        let (apart, rows) = inputs.split_at(self.apart_count as usize);
+        let mut slots = rows.to_vec();
         slots.resize(self.slot_count as usize, 0);
+        slots.extend_from_slice(apart);
         for level in &self.levels {
             for &gate in &level.local {
                 match gate {

@@ -33,5 +33,5 @@ pub use polyval::Polyval;
 pub use prg::Prg;
 pub use public::public;
 pub use secret::{SecretBit, declassify, declassify_choice, declassify_value};
-pub use simd::{Simd, Width};
+pub use simd::{Simd, Vectorized, Width};
 pub use transpose::{transpose, transpose_with};

@@ -2,8 +2,17 @@
 //!
 //! Apart from [`Kernel`](crate::Kernel) because machines with AVX2 and without VAES are many.
 
-use crate::InstructionSet;
 use std::sync::OnceLock;
+
+use crate::InstructionSet;
+
+/// A loop that is compiled once for each [`Width`], so that the compiler uses its vectors.
+pub trait Vectorized {
+    /// Runs the loop.
+    ///
+    /// An implementation must be `#[inline(always)]`, and so must all functions that it calls.
+    fn run(self);
+}
 
 /// The widths that a [`Simd`] can stand for, narrowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +56,30 @@ impl Simd {
             Some(InstructionSet::Vaes512) | None => Width::Avx512,
         };
         Simd::supported().filter(|simd| simd.0 <= cap).last().unwrap_or(Simd::PORTABLE)
+    }
+
+    /// Runs a loop as it is compiled for this width.
+    #[inline]
+    pub fn run<V: Vectorized>(self, vectorized: V) {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi2")]
+        fn avx2<V: Vectorized>(vectorized: V) {
+            vectorized.run();
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
+        fn avx512<V: Vectorized>(vectorized: V) {
+            vectorized.run();
+        }
+        match self.0 {
+            // SAFETY: a `Simd` exists only for a width whose features this CPU has.
+            #[cfg(target_arch = "x86_64")]
+            Width::Avx512 => unsafe { avx512(vectorized) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Width::Avx2 => unsafe { avx2(vectorized) },
+            _ => vectorized.run(),
+        }
     }
 
     /// Width of the vectors.

@@ -19,6 +19,7 @@ use phineus_plan::{Error, Lookahead, OrderOptions, PlanOptions, check, check_ord
 
 use crate::ProtocolError;
 use crate::mixed::MixedCosts;
+use crate::mixed::totals;
 use crate::shares::client::{Client, ClientSharing};
 
 pub(crate) fn scratch() -> File {
@@ -172,6 +173,31 @@ pub(crate) fn sent_bytes(traffic: &[Traffic]) -> u64 {
 
 pub(crate) fn received_bytes(traffic: &[Traffic]) -> u64 {
     traffic.iter().map(|traffic| traffic.received_bytes).sum()
+}
+
+/// Whether drivers compute `instruction` on ring elements as it is: sums of other widths are not.
+pub(crate) fn can_be_arithmetic(instruction: &Instruction) -> bool {
+    let is_sum = instruction.op == Op::LaneSum;
+    let is_wide = is_sum && instruction.immediates[0] != u64::from(instruction.element.width());
+    instruction.op.is_arithmetic() && !is_wide
+}
+
+/// Ends the clients, from number `first` on: each learned what it should, and sent and received what the
+/// plan states.
+pub(crate) fn finish_clients(
+    description: &Description,
+    first: usize,
+    clients: Vec<ClientThread>,
+    expected: &[Table],
+) {
+    let costs = &description.plan.as_ref().expect("it is planned").costs;
+    for (client, handle) in (first..).zip(clients) {
+        let (outputs, traffic) = handle.join().expect("no client panics");
+        let (sent, received) = (sent_bytes(&traffic), received_bytes(&traffic));
+        assert_eq!(sent, costs[&totals::sent_bytes(client)], "bytes of client {client}");
+        assert_eq!(received, costs[&totals::received_bytes(client)], "bytes to client {client}");
+        assert_learned(description, client, outputs, expected);
+    }
 }
 
 /// A client's outputs and traffic.

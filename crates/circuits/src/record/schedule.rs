@@ -54,7 +54,8 @@ pub(super) fn schedule(
     }
     let levels = by_level.into_iter().map(|wires| scheduler.emit(&wires)).collect();
     let outputs = outputs.iter().map(|wire| scheduler.slots[wire.0 as usize]).collect();
-    CircuitTemplate { input_count, slot_count: scheduler.slot_count, levels, outputs }
+    let slot_count = scheduler.slot_count;
+    CircuitTemplate { input_count, slot_count, apart_count: 0, levels, outputs }
 }
 
 impl LevelScheduler<'_> {

@@ -16,6 +16,8 @@ pub enum Family {
     FewestAnds,
     /// With the fewest levels of ANDs: where each level is a round.
     LeastDepth,
+    /// The same, with a repeated operand ([`is_repeated`]) apart.
+    LeastDepthApart,
 }
 
 /// Lanes that a row of the instruction's template has: all or one.
@@ -24,7 +26,7 @@ pub fn template_lanes(instruction: &Instruction) -> u32 {
 }
 
 /// Whether each wire of operand `k` is repeated in all lanes of a row of its own, as all lanes use
-/// the same round keys.
+/// the same round keys. Only the first operand ever is.
 pub fn is_repeated(instruction: &Instruction, k: usize) -> bool {
     instruction.op == Op::Aes128RoundKeys && k == 0
 }
@@ -46,10 +48,18 @@ pub fn record(instruction: &Instruction, family: Family) -> CircuitTemplate {
         .collect();
     let shallow = match family {
         Family::FewestAnds => None,
-        Family::LeastDepth => least_depth(&mut recorder, &instruction, &operands),
+        Family::LeastDepth | Family::LeastDepthApart => {
+            least_depth(&mut recorder, &instruction, &operands)
+        }
     };
     let results = shallow.unwrap_or_else(|| fewest_ands(&mut recorder, &instruction, &operands));
-    recorder.finish(&results.concat())
+    let template = recorder.finish(&results.concat());
+    match family {
+        Family::LeastDepthApart if is_repeated(&instruction, 0) => {
+            template.with_inputs_apart(operands[0].len() as u32)
+        }
+        Family::FewestAnds | Family::LeastDepth | Family::LeastDepthApart => template,
+    }
 }
 
 /// Whether the operation does the same to every lane, with operands and results of `n` lanes.

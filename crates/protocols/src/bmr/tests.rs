@@ -24,7 +24,7 @@ const FULL: (FieldBits, BatchScale) = (FieldBits::DEFAULT, BatchScale::FULL);
 fn template() -> CircuitTemplate {
     let level = Level { local: Vec::new(), ands: vec![And { out: 2, a: 0, b: 1 }] };
     let levels = vec![level, Level::default()];
-    CircuitTemplate { input_count: 2, slot_count: 3, levels, outputs: vec![2] }
+    CircuitTemplate { input_count: 2, slot_count: 3, apart_count: 0, levels, outputs: [2].into() }
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::bmr::{Evaluation, GarbledTables};
 use crate::shares::client::Clients;
 use crate::shares::elements::execute;
 use crate::shares::ring;
-use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share, without_gaps};
+use crate::shares::values::{add_share, blank, bytes, bytes_mut, lanes_of_share, without_gaps};
 use crate::shares::words::words;
 
 /// An output whose shares are on their way.
@@ -350,8 +350,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
                 let theirs = &self.openings.output(peer)[at..at + share.len()];
                 add_share(shape, &mut share, theirs);
             }
-            let lane = |j: usize| lane_of_share(shape, &share, j);
-            self.outputs.write(&instruction, (0..shape.lanes as usize).map(lane));
+            self.outputs.write(&instruction, lanes_of_share(shape, &share).into_iter());
         }
     }
 }

@@ -18,8 +18,8 @@ use super::{
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{GarbledTables, Garbling, GarblingCosts, GarblingProgram};
 use crate::harness::{
-    self, assert_learned, expected, memory, options, own, read, received_bytes, sent_bytes,
-    start_clients, write,
+    self, assert_learned, can_be_arithmetic, expected, finish_clients, memory, options, own, read,
+    received_bytes, sent_bytes, start_clients, write,
 };
 use crate::mixed::client::OneShareEach;
 
@@ -169,13 +169,7 @@ fn run_all<P: CorrelatedRandomness + 'static>(
         }
         assert_learned(&description, me, outputs, expected);
     }
-    for (client, handle) in (count..).zip(clients) {
-        let (outputs, traffic) = handle.join().expect("no client panics");
-        let (sent, received) = (sent_bytes(&traffic), received_bytes(&traffic));
-        assert_eq!(sent, costs[&totals::sent_bytes(client)], "bytes of client {client}");
-        assert_eq!(received, costs[&totals::received_bytes(client)], "bytes to client {client}");
-        assert_learned(&description, client, outputs, expected);
-    }
+    finish_clients(&description, count, clients, expected);
 }
 
 fn check_program(
@@ -210,12 +204,10 @@ fn check_outsourced(
     run_all(&planned, parties, &tables, &expected, |me| Dealer::insecure(seed, me, parties));
 }
 
-/// Whether the driver computes `instruction` on additive shares as it is: sums of other widths are
-/// not, and products with matrices come to it as products of entries.
+/// Whether the driver computes `instruction` on additive shares as it is: products with matrices come to it
+/// as products of entries.
 fn can_be_additive(instruction: &Instruction) -> bool {
-    let is_sum = instruction.op == Op::LaneSum;
-    let is_wide = is_sum && instruction.immediates[0] != u64::from(instruction.element.width());
-    instruction.op.is_arithmetic() && instruction.op != Op::MatMul && !is_wide
+    can_be_arithmetic(instruction) && instruction.op != Op::MatMul
 }
 
 #[test]

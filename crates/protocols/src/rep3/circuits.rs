@@ -13,18 +13,18 @@ use std::sync::Arc;
 use phineus_bytecode::Instruction;
 use phineus_bytecode::layout::share_bytes;
 use phineus_circuits::record::{And, CircuitTemplate, Level, LocalGate};
-use phineus_crypto::SecretBit;
+use phineus_crypto::{SecretBit, Simd, Vectorized};
 use phineus_engine::bits::is_repeated;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-use zeroize::{Zeroize, Zeroizing};
+use zerocopy::IntoBytes;
+use zeroize::Zeroizing;
 
 use super::keys::Keys;
 use super::messages::{MaskedProducts, RoundMessages};
 use crate::shares::elements::Element;
-use crate::shares::words::{get, last_mask, put, words};
+use crate::shares::repeated::{CHUNK_WORDS, RepeatedChunk, RepeatedOperand};
+use crate::shares::words::{Line, bits_of, get, last_mask, put, words, words_of};
 
-/// Words of the widest chunk: one register of 512 bits for each component.
-const CHUNK_WORDS: usize = 8;
+/// Lanes of the widest chunk: one register of 512 bits for each component.
 const CHUNK_LANES: usize = 64 * CHUNK_WORDS;
 
 /// A circuit on lanes that run side by side, and the level whose ANDs are being sent.
@@ -32,6 +32,8 @@ pub(super) struct CircuitGroup {
     template: Arc<CircuitTemplate>,
     lanes: usize,
     level: usize,
+    /// Bytes of an operand that is repeated.
+    repeated_bytes: usize,
 }
 
 impl CircuitGroup {
@@ -47,9 +49,9 @@ impl CircuitGroup {
         (2 * self.template.slot_count as usize * words).div_ceil(8)
     }
 
-    /// Bytes of all slots.
+    /// Bytes of all slots and of what is repeated.
     pub(super) fn row_bytes(&self) -> usize {
-        size_of::<Line>() * self.lines()
+        size_of::<Line>() * self.lines() + self.repeated_bytes
     }
 
     /// Where a word of the lanes lies in a component of a slot.
@@ -85,18 +87,21 @@ fn chunk_words(lanes: usize) -> usize {
 /// group, and the first of the lanes.
 pub(super) fn join_group(
     groups: &mut Vec<CircuitGroup>,
+    circuit: &Instruction,
     (template, lanes): (Arc<CircuitTemplate>, usize),
 ) -> (usize, usize) {
-    match groups.iter().position(|group| Arc::ptr_eq(&group.template, &template)) {
-        Some(known) => {
-            groups[known].lanes += lanes;
-            (known, groups[known].lanes - lanes)
-        }
-        None => {
-            groups.push(CircuitGroup { template, lanes, level: 0 });
-            (groups.len() - 1, 0)
-        }
+    let known = groups.iter().position(|group| Arc::ptr_eq(&group.template, &template));
+    let number = known.unwrap_or(groups.len());
+    if known.is_none() {
+        groups.push(CircuitGroup { template, lanes: 0, level: 0, repeated_bytes: 0 });
     }
+    let group = &mut groups[number];
+    group.lanes += lanes;
+    if group.template.apart_count > 0 {
+        let operand = 2 * share_bytes(circuit.operand_shape(0));
+        group.repeated_bytes += RepeatedOperand::instruction_bytes(operand, lanes);
+    }
+    (number, group.lanes - lanes)
 }
 
 /// A group that runs.
@@ -105,41 +110,61 @@ struct RunningGroup {
     id: (u64, usize),
     group: CircuitGroup,
     rows: Zeroizing<Vec<Line>>,
+    repeated: RepeatedOperand,
     /// Where its ANDs lie in what is sent.
     sent_at: usize,
 }
 
 impl RunningGroup {
-    /// Loads the operands of instructions: row after row, so that all lanes of a row are written together.
+    fn new(id: (u64, usize), group: CircuitGroup, rows: Zeroizing<Vec<Line>>) -> RunningGroup {
+        RunningGroup { id, group, rows, repeated: RepeatedOperand::default(), sent_at: 0 }
+    }
+
+    /// Loads the operands of instructions, chunk by chunk, so that rows are written while they are in a cache.
     fn load(&mut self, starting: &[StartingInstruction], operands: &[u8]) {
         let mut first_slot = 0;
         let mut at: Vec<usize> = starting.iter().map(|starting| starting.operands_at).collect();
         for k in 0..starting[0].circuit.operand_count() {
             let StartingInstruction { circuit, place, .. } = &starting[0];
             let shape = circuit.operand_shape(k);
-            let is_whole = shape.lanes as usize == place.lanes && !is_repeated(circuit, k);
+            let operand_lanes = shape.lanes as usize;
+            let parts = starting.iter().zip(&mut at).map(|(starting, at)| {
+                let size = 2 * share_bytes(starting.circuit.operand_shape(k));
+                *at += size;
+                (starting, &operands[*at - size..*at])
+            });
+            let parts: Vec<(&StartingInstruction, &[u8])> = parts.collect();
+            if is_repeated(circuit, k) {
+                for (StartingInstruction { place, .. }, bytes) in parts {
+                    self.repeated.push(bytes, operand_lanes, (place.first, place.lanes));
+                }
+                continue;
+            }
+            let is_whole = operand_lanes == place.lanes;
             // Each bit of an operand that is not whole is a row of its own, the same in all lanes.
-            let bits = if is_whole { 1 } else { shape.lanes as usize };
+            let bits = if is_whole { 1 } else { operand_lanes };
             for component in 0..2 {
                 let mut pieces = Vec::new();
-                for (starting, at) in starting.iter().zip(&mut at) {
-                    let shape = starting.circuit.operand_shape(k);
-                    let rows = &operands[*at..][..share_bytes(shape)];
-                    let row_bytes = (shape.lanes as usize).div_ceil(8);
-                    *at += rows.len();
-                    self.cut(&mut pieces, starting.place, component, (rows, row_bytes));
+                for (StartingInstruction { circuit, place, .. }, bytes) in &parts {
+                    let rows = &bytes[component * bytes.len() / 2..][..bytes.len() / 2];
+                    let row_bytes = (circuit.operand_shape(k).lanes as usize).div_ceil(8);
+                    self.cut(&mut pieces, *place, component, (rows, row_bytes));
                 }
                 let words = words_of(&mut self.rows);
-                for slot in 0..usize::from(shape.width) * bits {
-                    let (row, bit) = (slot / bits, slot % bits);
-                    for piece in &pieces {
-                        let row = &piece.rows[row * piece.row_bytes..][..piece.row_bytes];
-                        let value = match is_whole {
-                            true => bits_of(row, piece.from),
-                            false => SecretBit::lowest(u64::from(row[bit / 8] >> (bit % 8))).mask(),
-                        };
-                        let at = piece.at + (first_slot + slot) * piece.step;
-                        words[at] |= (value & last_mask(piece.count)) << piece.shift;
+                for pieces in pieces.chunk_by(|one, next| one.chunk == next.chunk) {
+                    for slot in 0..usize::from(shape.width) * bits {
+                        let (row, bit) = (slot / bits, slot % bits);
+                        for piece in pieces {
+                            let row = &piece.rows[row * piece.row_bytes..][..piece.row_bytes];
+                            let value = match is_whole {
+                                true => bits_of(row, piece.from),
+                                false => {
+                                    SecretBit::lowest((row[bit / 8] >> (bit % 8)).into()).mask()
+                                }
+                            };
+                            let at = piece.at + (first_slot + slot) * piece.step;
+                            words[at] |= (value & last_mask(piece.count)) << piece.shift;
+                        }
                     }
                 }
             }
@@ -161,7 +186,8 @@ impl RunningGroup {
             let count = (64 - shift).min(place.lanes - from);
             let at = self.group.place((0, component), word);
             let step = self.group.place((1, component), word) - at;
-            pieces.push(Piece { rows, row_bytes, from, count, at, step, shift });
+            let chunk = word / CHUNK_WORDS;
+            pieces.push(Piece { rows, row_bytes, from, count, chunk, at, step, shift });
             from += count;
         }
     }
@@ -223,20 +249,17 @@ impl RunningGroup {
         let [mut own, mut other] = results.unwrap_or_default();
         let level = &levels[group.level];
         let flips = adds_constants.map(|adds| u64::from(adds).wrapping_neg());
-        let mut rows = words_of(&mut self.rows);
-        for lanes in group.chunks() {
+        let (mut rows, simd) = (words_of(&mut self.rows), Simd::selected());
+        for (number, lanes) in group.chunks().enumerate() {
+            let repeated = self.repeated.chunk(number);
             let (own_bits, other_bits, z_bits, chunk_rows);
             (own_bits, own) = own.split_at(words(taken.len() * lanes));
             (other_bits, other) = other.split_at(own_bits.len());
             (z_bits, z) = z.split_at_mut(words(level.ands.len() * lanes));
             (chunk_rows, rows) = rows.split_at_mut(2 * slots * chunk_words(lanes));
-            let chunk = ChunkStep { lanes, taken, results: [own_bits, other_bits], level, flips };
-            match chunk_words(lanes) {
-                8 => chunk.run::<16, 8>(chunk_rows, z_bits),
-                4 => chunk.run::<8, 4>(chunk_rows, z_bits),
-                2 => chunk.run::<4, 2>(chunk_rows, z_bits),
-                _ => chunk.run::<2, 1>(chunk_rows, z_bits),
-            }
+            let results = [own_bits, other_bits];
+            let (rows, z) = (chunk_rows, z_bits);
+            simd.run(ChunkStep { lanes, taken, results, level, flips, rows, repeated, z });
         }
     }
 }
@@ -248,31 +271,11 @@ struct Piece<'a> {
     /// The first of the lanes, and how many.
     from: usize,
     count: usize,
+    chunk: usize,
     /// Where they go for slot 0, how far it is to the next slot, and the place in the word.
     at: usize,
     step: usize,
     shift: usize,
-}
-
-/// A line of the cache: slots begin with one.
-#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Zeroize)]
-#[repr(C, align(64))]
-struct Line([u64; 8]);
-
-fn words_of(lines: &mut [Line]) -> &mut [u64] {
-    u64::elements_mut(lines.as_mut_bytes())
-}
-
-/// 64 bits of a row from bit `from` on, or as many as it has.
-fn bits_of(row: &[u8], from: usize) -> u64 {
-    let bytes = &row[from / 8..];
-    let low = match (bytes.first_chunk(), bytes.first_chunk()) {
-        (Some(eight), _) => u64::from_le_bytes(*eight),
-        (None, Some(four)) if bytes.len() == 4 => u32::from_le_bytes(*four).into(),
-        _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-    };
-    let high = bytes.get(8).map_or(0, |byte| u128::from(*byte) << 64);
-    ((high | u128::from(low)) >> (from % 8)) as u64
 }
 
 /// What one chunk of a group does between two rounds.
@@ -284,14 +287,31 @@ struct ChunkStep<'a> {
     level: &'a Level,
     /// Added to each component by a complement.
     flips: [u64; 2],
+    rows: &'a mut [u64],
+    repeated: RepeatedChunk<'a>,
+    /// The masks of the products.
+    z: &'a mut [u64],
+}
+
+impl Vectorized for ChunkStep<'_> {
+    #[inline(always)]
+    fn run(self) {
+        match chunk_words(self.lanes) {
+            8 => self.run_in::<16, 8>(),
+            4 => self.run_in::<8, 4>(),
+            2 => self.run_in::<4, 2>(),
+            _ => self.run_in::<2, 1>(),
+        }
+    }
 }
 
 impl ChunkStep<'_> {
     /// `SLOT` words of a slot, of which `WORDS` are the first component's.
-    fn run<const SLOT: usize, const WORDS: usize>(self, rows: &mut [u64], z: &mut [u64]) {
+    #[inline(always)]
+    fn run_in<const SLOT: usize, const WORDS: usize>(self) {
         const { assert!(SLOT == 2 * WORDS) };
-        let (lanes, is_full) = (self.lanes, self.lanes == 64 * WORDS);
-        let (rows, _) = rows.as_chunks_mut::<SLOT>();
+        let (lanes, is_full, z) = (self.lanes, self.lanes == 64 * WORDS, self.z);
+        let (rows, _) = self.rows.as_chunks_mut::<SLOT>();
         for (k, and) in self.taken.iter().enumerate() {
             let row = rows[and.out as usize].as_chunks_mut::<WORDS>().0;
             for (row, bits) in row.iter_mut().zip(self.results) {
@@ -301,14 +321,18 @@ impl ChunkStep<'_> {
                 }
             }
         }
+        let read = |rows: &[[u64; SLOT]], slot: u32| match rows.get(slot as usize) {
+            Some(row) => *row,
+            None => self.repeated.row::<SLOT, WORDS>(slot as usize - rows.len()),
+        };
         for &gate in &self.level.local {
             match gate {
                 LocalGate::Xor { out, a, b } => {
-                    let (a, b) = (&rows[a as usize], &rows[b as usize]);
+                    let (a, b) = (read(rows, a), read(rows, b));
                     rows[out as usize] = std::array::from_fn(|k| a[k] ^ b[k]);
                 }
                 LocalGate::Not { out, a } => {
-                    let a = &rows[a as usize];
+                    let a = read(rows, a);
                     rows[out as usize] = std::array::from_fn(|k| a[k] ^ self.flips[k / WORDS]);
                 }
                 LocalGate::Constant { out, value } => {
@@ -318,7 +342,7 @@ impl ChunkStep<'_> {
             }
         }
         for (k, and) in self.level.ands.iter().enumerate() {
-            let (x, y) = (&rows[and.a as usize], &rows[and.b as usize]);
+            let (x, y) = (read(rows, and.a), read(rows, and.b));
             let mut product: [u64; WORDS] = std::array::from_fn(|k| {
                 let (x0, x1, y0, y1) = (x[k], x[WORDS + k], y[k], y[WORDS + k]);
                 x0 & (y0 ^ y1) ^ x1 & y0
@@ -374,7 +398,7 @@ impl Circuits {
         (template, lanes): (Arc<CircuitTemplate>, usize),
         operands: &[&[u8]],
     ) -> GroupSlot {
-        let (group, first) = join_group(&mut self.coming, (template, lanes));
+        let (group, first) = join_group(&mut self.coming, circuit, (template, lanes));
         let place = GroupSlot { group: (self.rounds, group), first, lanes };
         let operands_at = self.operands.len();
         operands.iter().for_each(|operand| self.operands.extend_from_slice(operand));
@@ -395,7 +419,7 @@ impl Circuits {
             let mut rows = self.spare.pop().unwrap_or_default();
             rows.clear();
             rows.resize(group.lines(), Line::default());
-            self.running.push(RunningGroup { id: (self.rounds, k), group, rows, sent_at: 0 });
+            self.running.push(RunningGroup::new((self.rounds, k), group, rows));
         }
         self.spare.clear();
         self.starting.sort_by_key(|starting| starting.place.group.1);
@@ -429,8 +453,7 @@ impl Circuits {
             running.sent_at = z.push(group.sent_bytes(), size_of::<u64>());
             let z = u64::elements_mut(z.bytes_mut(running.sent_at, group.sent_bytes()));
             keys.mask_bits(z);
-            let results = [&*coming, &*received];
-            let results = results.map(|products| u64::elements(products.bytes(at, bytes)));
+            let results = [&*coming, &*received].map(|all| u64::elements(all.bytes(at, bytes)));
             running.run(Some(results), z, adds_constants);
             if goes_on { still.push(running) } else { self.finished.push(running) }
         }
@@ -465,9 +488,11 @@ pub(super) fn run_whole(
     adds_constants: [bool; 2],
 ) {
     assert_eq!(template.depth(), 0, "an instruction with rounds is issued and finished");
-    let group = CircuitGroup { template, lanes, level: 0 };
+    let mut groups = Vec::new();
+    join_group(&mut groups, circuit, (template, lanes));
+    let group = groups.pop().expect("it was just added");
     let rows = Zeroizing::new(vec![Line::default(); group.lines()]);
-    let mut running = RunningGroup { id: (0, 0), group, rows, sent_at: 0 };
+    let mut running = RunningGroup::new((0, 0), group, rows);
     let place = GroupSlot { group: (0, 0), first: 0, lanes };
     running.load(&[StartingInstruction { circuit: *circuit, place, operands_at: 0 }], operands);
     running.run(None, &mut [], adds_constants);

@@ -154,7 +154,7 @@ impl Rep3Costs {
     fn circuit(&mut self, circuit: &Instruction) {
         let (template, lanes) = self.model.template(circuit);
         self.counted.sum(shared::AND_GATES, (template.and_count() * lanes) as u64);
-        join_group(&mut self.coming, (template, lanes));
+        join_group(&mut self.coming, circuit, (template, lanes));
         self.operand_bytes += operand_bytes(circuit);
     }
 

@@ -20,7 +20,7 @@ use crate::ProtocolError;
 use crate::shares::client::Clients;
 use crate::shares::ring::store;
 use crate::shares::transpose::{to_integers, to_rows};
-use crate::shares::values::{add_share, blank, bytes, bytes_mut, lane_of_share};
+use crate::shares::values::{add_share, blank, bytes, bytes_mut, lanes_of_share};
 
 /// An instruction between its issue and its finish.
 pub(super) enum Flight {
@@ -266,8 +266,7 @@ impl<C: Channel> Rep3Driver<C> {
             let shape = instruction.shape();
             let last = self.messages.output(at, sum.len());
             add_share(shape, &mut sum, last);
-            let lane = |j: usize| lane_of_share(shape, &sum, j);
-            self.outputs.write(&instruction, (0..shape.lanes as usize).map(lane));
+            self.outputs.write(&instruction, lanes_of_share(shape, &sum).into_iter());
         }
     }
 }

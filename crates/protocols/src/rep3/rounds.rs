@@ -83,7 +83,7 @@ pub struct Rep3Rounds {
 
 impl Default for Rep3Rounds {
     fn default() -> Rep3Rounds {
-        Rep3Rounds { templates: Templates::new(Family::LeastDepth) }
+        Rep3Rounds { templates: Templates::new(Family::LeastDepthApart) }
     }
 }
 

@@ -15,8 +15,8 @@ use phineus_engine::run;
 use super::client::TwoComponentsEach;
 use super::{PARTIES, Rep3Costs, Rep3Driver, Rep3Rounds, layout};
 use crate::harness::{
-    self, Builder, assert_learned, expected, memory, options, own, read, received_bytes,
-    sent_bytes, start_clients, write,
+    self, Builder, assert_learned, can_be_arithmetic, expected, finish_clients, memory, options,
+    own, read, received_bytes, sent_bytes, start_clients, write,
 };
 use crate::mixed::totals;
 
@@ -78,13 +78,7 @@ fn run_all(plans: &TestPlans, seed: u64, inputs: &[Table], expected: &[Table]) {
         assert_eq!(received, costs[&totals::received_bytes(me)], "bytes to party {me}");
         assert_learned(&description, me, outputs, expected);
     }
-    for (client, handle) in (PARTIES..).zip(clients) {
-        let (outputs, traffic) = handle.join().expect("no client panics");
-        let (sent, received) = (sent_bytes(&traffic), received_bytes(&traffic));
-        assert_eq!(sent, costs[&totals::sent_bytes(client)], "bytes of client {client}");
-        assert_eq!(received, costs[&totals::received_bytes(client)], "bytes to client {client}");
-        assert_learned(&description, client, outputs, expected);
-    }
+    finish_clients(&description, PARTIES, clients, expected);
 }
 
 fn check_program(
@@ -101,26 +95,11 @@ fn check_program(
     run_all(&planned(&program, 16), seed, &tables, &expected);
 }
 
-/// Whether the driver computes `instruction` on ring elements as it is: sums of other widths are not.
-fn can_be_arithmetic(instruction: &Instruction) -> bool {
-    let is_sum = instruction.op == Op::LaneSum;
-    let is_wide = is_sum && instruction.immediates[0] != u64::from(instruction.element.width());
-    instruction.op.is_arithmetic() && !is_wide
-}
-
 /// Runs a program with so many clients, against the clear driver; returns the costs and the plan.
 fn check(builder: Builder, seed: u64, clients: usize) -> PlanDescription {
     let (instructions, description) = builder.finish(PARTIES + clients);
     let tables = random_inputs(seed, &description);
-    let any = |instruction: &Instruction| {
-        let element = instruction.element.shared(Sharing::Any);
-        let mut any = Instruction { element, ..*instruction };
-        if any.op == Op::Convert {
-            any.immediates[0] = Sharing::Any as u64;
-        }
-        any
-    };
-    let clear: Vec<Instruction> = instructions.iter().map(any).collect();
+    let clear = with_sharings(&instructions, |_| Sharing::Any);
     let expected = expected(&write(&clear, &description), &tables);
     let plans = planned(&write(&instructions, &description), 16);
     run_all(&plans, seed, &tables, &expected);

@@ -28,7 +28,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::ring;
 use super::transpose::to_rows;
-use super::values::{add_share, blank, lane_of_share, sent_share_bytes, with_gaps, without_gaps};
+use super::values::{add_share, blank, lanes_of_share, sent_share_bytes, with_gaps, without_gaps};
 use super::words::words;
 
 /// How a protocol shares what clients bring, and opens what they learn.
@@ -335,8 +335,7 @@ impl<C: Channel, O: ClientSharing> Client<C, O> {
         for PendingClientOutput { instruction, at } in self.awaited.drain(..) {
             let shape = instruction.shape();
             let sum = &sums[at..at + sent_share_bytes(shape)];
-            let lane = |j: usize| lane_of_share(shape, sum, j);
-            self.outputs.write(&instruction, (0..shape.lanes as usize).map(lane));
+            self.outputs.write(&instruction, lanes_of_share(shape, sum).into_iter());
         }
         self.awaited_bytes = 0;
         Ok(())

@@ -3,6 +3,7 @@
 
 pub(crate) mod client;
 pub(crate) mod elements;
+pub(crate) mod repeated;
 pub(crate) mod ring;
 pub(crate) mod transpose;
 pub(crate) mod values;

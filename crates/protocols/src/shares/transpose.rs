@@ -3,7 +3,7 @@
 use super::words::last_mask;
 
 /// Transposes 64 rows of 64 bits (Warren, "Hacker's Delight", section 7-3).
-fn transpose_64(rows: &mut [u64; 64]) {
+pub(super) fn transpose_64(rows: &mut [u64; 64]) {
     let mut mask = 0x0000_0000_ffff_ffff_u64;
     let mut half = 32;
     while half > 0 {

@@ -8,7 +8,8 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::ring;
-use super::words::{get, put, words};
+use super::transpose::transpose_64;
+use super::words::{bits_of, get, put, words};
 
 /// Shares, wiped when they go.
 pub(crate) type Words = Zeroizing<Vec<u64>>;
@@ -69,20 +70,27 @@ pub(crate) fn add_share(shape: Shape, sum: &mut [u8], share: &[u8]) {
     }
 }
 
-/// Lane `j` of an output, of the sum of all shares.
-pub(crate) fn lane_of_share(shape: Shape, sum: &[u8], j: usize) -> Lane {
-    let lanes = shape.lanes as usize;
+/// The lanes of an output, of the sum of all shares.
+pub(crate) fn lanes_of_share(shape: Shape, sum: &[u8]) -> Vec<Lane> {
+    let (width, lanes) = (usize::from(shape.width), shape.lanes as usize);
     if shape.sharing == Sharing::Arithmetic {
-        let (mut element, size) = ([0], sum.len() / lanes);
-        ring::load(&mut element, &sum[j * size..(j + 1) * size], shape.width);
-        return Lane::from(element[0] & ring::mask_of(shape.width));
+        let mut elements = blank(lanes);
+        ring::load(&mut elements, sum, shape.width);
+        let mask = ring::mask_of(shape.width);
+        return elements.iter().map(|element| Lane::from(element & mask)).collect();
     }
-    let mut limbs = [0u64; 4];
-    for i in 0..usize::from(shape.width) {
-        let k = i * lanes + j;
-        limbs[i / 64] |= u64::from(sum[k / 8] >> (k % 8) & 1) << (i % 64);
+    let mut limbs = vec![[0; 4]; lanes];
+    for (limb, first_bit) in (0..width).step_by(64).enumerate() {
+        for (limbs, first_lane) in limbs.chunks_mut(64).zip((0..).step_by(64)) {
+            let mut square = [0; 64];
+            for (bit, word) in (first_bit..width).zip(&mut square) {
+                *word = bits_of(sum, bit * lanes + first_lane);
+            }
+            transpose_64(&mut square);
+            limbs.iter_mut().zip(&square).for_each(|(limbs, word)| limbs[limb] = *word);
+        }
     }
-    Lane::from_limbs(limbs)
+    limbs.into_iter().map(Lane::from_limbs).collect()
 }
 
 /// Writes bits that lie next to each other as packed rows.

@@ -1,6 +1,21 @@
 //! Bits packed into 64-bit words: bit `i` is bit `i % 64` of word `i / 64`.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use zeroize::Zeroize;
+
 pub(crate) use phineus_engine::packed::row_words as words;
+
+use super::elements::Element;
+
+/// A line of the cache: slots begin with one.
+#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Zeroize)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u64; 8]);
+
+/// The words of lines.
+pub(crate) fn words_of(lines: &mut [Line]) -> &mut [u64] {
+    u64::elements_mut(lines.as_mut_bytes())
+}
 
 /// The bits that exist in the last word of `count` bits.
 pub(crate) fn last_mask(count: usize) -> u64 {
@@ -41,6 +56,18 @@ pub(crate) fn get(source: &[u64], at: usize, target: &mut [u64], count: usize) {
     if let Some(last) = target.last_mut() {
         *last &= last_mask(count);
     }
+}
+
+/// 64 bits of `bytes` from bit `from` on, or as many as there are.
+pub(crate) fn bits_of(bytes: &[u8], from: usize) -> u64 {
+    let bytes = &bytes[from / 8..];
+    let low = match (bytes.first_chunk(), bytes.first_chunk()) {
+        (Some(eight), _) => u64::from_le_bytes(*eight),
+        (None, Some(four)) if bytes.len() == 4 => u32::from_le_bytes(*four).into(),
+        _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let high = bytes.get(8).map_or(0, |byte| u128::from(*byte) << 64);
+    ((high | u128::from(low)) >> (from % 8)) as u64
 }
 
 #[cfg(test)]

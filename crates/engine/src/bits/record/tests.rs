@@ -29,7 +29,7 @@ fn templates_compute_what_the_table_says() {
             let (program, _) = random_program(seed, &options);
             let mut random = SeededRng::new(seed);
             for instruction in program.iter().filter(|i| i.op == info.op) {
-                for family in [Family::FewestAnds, Family::LeastDepth] {
+                for family in [Family::FewestAnds, Family::LeastDepth, Family::LeastDepthApart] {
                     check(instruction, family, &mut random, seed);
                 }
             }

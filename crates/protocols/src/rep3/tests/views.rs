@@ -12,7 +12,7 @@ use crate::rep3::Rep3Client;
 
 /// Inputs of all parties and a client, ANDs of two levels, products and both conversions. Only the client learns
 /// anything: products whose components it has no part in.
-fn program() -> (Vec<u8>, Vec<u8>) {
+fn program() -> TestPlans {
     let [a, b] = [A, B].map(|sharing| ElementType::unsigned(8).shared(sharing));
     let mut builder = Builder::default();
     let (x, y, z) = (builder.input(0, a, 8), builder.input(1, a, 8), builder.input(2, b, 8));
@@ -26,21 +26,19 @@ fn program() -> (Vec<u8>, Vec<u8>) {
     builder.output(last, a, 8, &[3]);
     builder.output(with_brought, b, 8, &[3]);
     let (instructions, description) = builder.finish(PARTIES + 1);
-    let plans = planned(&write(&instructions, &description), 16);
-    (plans.ordered, plans.program)
+    planned(&write(&instructions, &description), 16)
 }
 
 type Log = Arc<Mutex<Vec<u8>>>;
 
 /// The bytes that each sends to each, by sender and receiver, when their generators come from these seeds.
 fn sent(
-    (ordered, program): &(Vec<u8>, Vec<u8>),
+    TestPlans { ordered, program }: &TestPlans,
     tables: &[Table],
     seeds: [u128; PARTIES + 1],
 ) -> [[Vec<u8>; PARTIES + 1]; PARTIES + 1] {
     let logs: [[Log; PARTIES + 1]; PARTIES + 1] = Default::default();
     let description = &read(program).description().clone();
-    let inputs = |party| own(description, tables, party);
     thread::scope(|scope| {
         for parties in memory_mesh(PARTIES + 1) {
             let me = parties.me();
@@ -53,7 +51,8 @@ fn sent(
                     channel.map(|channel| Altering::new(channel, keep))
                 })
                 .collect();
-            let (mut prg, inputs) = (Prg::from_seed(Block::from_bits(seeds[me])), inputs(me));
+            let inputs = own(description, tables, me);
+            let mut prg = Prg::from_seed(Block::from_bits(seeds[me]));
             let client = channels.pop().flatten();
             scope.spawn(move || {
                 let Some(client) = client else {
@@ -80,7 +79,7 @@ fn sent(
 fn what_a_party_receives_is_independent_of_what_it_must_not_know() {
     let programs = program();
     let mut seeds = Seeds::fresh();
-    let tables = random_inputs(seeds.draw(), read(&programs.1).description());
+    let tables = random_inputs(seeds.draw(), read(&programs.program).description());
     for me in 0..PARTIES {
         let mut keys: [u128; PARTIES + 1] = std::array::from_fn(|_| seeds.draw().into());
         assert_uniform(&format!("party {me}"), || {
@@ -98,7 +97,7 @@ fn what_a_party_receives_is_independent_of_what_it_must_not_know() {
 fn what_a_client_receives_is_its_outputs_and_randomness() {
     let programs = program();
     let mut seeds = Seeds::fresh();
-    let description = read(&programs.1).description().clone();
+    let description = read(&programs.program).description().clone();
     let tables = random_inputs(seeds.draw(), &description);
     let mut outputs = None;
     let mut keys: [u128; PARTIES + 1] = std::array::from_fn(|_| seeds.draw().into());
@@ -108,9 +107,8 @@ fn what_a_client_receives_is_its_outputs_and_randomness() {
         let (first, last) = (&sent[0][PARTIES], &sent[2][PARTIES]);
         assert!(sent[1][PARTIES].is_empty(), "party 1 tells a client nothing");
         // Bits first, which are computed in fewer rounds, then ring elements.
-        let pairs = first.iter().zip(last).enumerate();
-        let sums = pairs.map(|(k, (x, y))| if k < 8 { x ^ y } else { x.wrapping_add(*y) });
-        let sums: Vec<u8> = sums.collect();
+        let sum = |(k, (x, y)): (usize, (&u8, &u8))| if k < 8 { x ^ y } else { x.wrapping_add(*y) };
+        let sums: Vec<u8> = first.iter().zip(last).enumerate().map(sum).collect();
         assert_eq!(outputs.get_or_insert(sums.clone()), &sums, "the same outputs each time");
         last.clone()
     });
