@@ -108,6 +108,27 @@ pub struct RowsOf {
     /// Show rows without a result, too.
     #[serde(default)]
     pub all: bool,
+    /// How many groups of equally many columns there are, where a row may have several results: each group
+    /// begins with such a column of its own, `found` being that of the first one.
+    #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
+    pub groups: u16,
+}
+
+fn one_group() -> u16 {
+    1
+}
+
+fn is_one_group(groups: &u16) -> bool {
+    *groups == 1
+}
+
+impl RowsOf {
+    /// The column that says whether a row has a value in `column`, of so many columns.
+    pub fn found_for(self, column: usize, columns: usize) -> Option<usize> {
+        let found = usize::from(self.found?);
+        let of_group = columns / usize::from(self.groups.max(1));
+        Some(if self.groups > 1 { column / of_group * of_group } else { found })
+    }
 }
 
 /// A value that is carried from one block to others.
@@ -403,6 +424,19 @@ impl Description {
             faults.push(format!(
                 "output '{name}' has {rows} rows, and input '{}', which it is about, has {of}",
                 input.name
+            ));
+        }
+        let (groups, columns) = (usize::from(rows_of.groups), port.columns.len());
+        let begins = |group: usize| port.columns.get(group * (columns / groups));
+        let is_bit = |group| begins(group).is_some_and(|column| column.element == ElementType::BIT);
+        let are_groups = groups == 1
+            || groups > 1
+                && rows_of.found == Some(0)
+                && columns.is_multiple_of(groups)
+                && (0..groups).all(is_bit);
+        if !are_groups {
+            faults.push(format!(
+                "output '{name}': its columns are not {groups} groups that begin with a bit"
             ));
         }
         if let Some(found) = rows_of.found

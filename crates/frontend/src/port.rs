@@ -294,7 +294,8 @@ impl OutputBuilder {
     pub fn rows_of(mut self, input: &str) -> OutputBuilder {
         match self.tracer.input_index(input) {
             Some(index) => {
-                self.port.rows_of = Some(RowsOf { input: index, found: None, all: true });
+                self.port.rows_of =
+                    Some(RowsOf { input: index, found: None, all: true, groups: 1 });
             }
             None => self.tracer.fault(format!("there is no input '{input}' to be about")),
         }
@@ -312,6 +313,17 @@ impl OutputBuilder {
             }
             (None, _) => self.tracer.fault("say rows_of before found_by".to_owned()),
             (_, None) => self.tracer.fault(format!("there is no column '{column}' to tell by")),
+        }
+        self
+    }
+
+    /// Says, after `found_by`, that the columns are `groups` groups of equally many, each of which begins
+    /// with a column that tells which rows have a result in its group.
+    #[track_caller]
+    pub fn in_groups(mut self, groups: u16) -> OutputBuilder {
+        match &mut self.port.rows_of {
+            Some(rows_of) => rows_of.groups = groups,
+            None => self.tracer.fault("say rows_of before in_groups".to_owned()),
         }
         self
     }

@@ -114,6 +114,13 @@ fn keys_may_repeat_up_to_a_bound() -> Result {
     let line = format!("{join} --param repeats=3 --param left=region:u8");
     let done = place.run(&line)?.succeeded()?;
     assert!(done.stdout.ends_with("bob,70,1\nbob,1,1\nzed,31,2\nbob,5,1\n"), "{}", done.stdout);
+    // Where there are fewer partners, their columns are empty and not 0.
+    let line = format!("{join} --param repeats=3 --param how=left --param to=site_a");
+    let done = place.run(&line)?.succeeded()?;
+    let expected = "patient_id,name,region,matched,site_b.amount,matched_2,site_b.amount_2,matched_3,\
+                    site_b.amount_3\nzed,\"Zed, A\",2,1,31,0,,0,\nann,Ann,0,0,,0,,0,\n\
+                    bob,Bob,1,1,70,1,1,1,5\ncid,Cid,0,0,,0,,0,\n";
+    assert_eq!(done.stdout, expected);
     let line = format!(
         "{join} --param left=region:u8 --param repeats=3 --param result=count,sum,mean --param \
          value=amount --param by=region --param categories=3"

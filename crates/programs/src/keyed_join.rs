@@ -177,7 +177,8 @@ fn give_rows(tracer: &Tracer, plan: &JoinParameters, matching: Option<&Matching>
                 start += width;
             }
         }
-        output.rows_of(SITES[site]).found_by(plan::FOUND, plan.keeps_all()).write();
+        let output = output.rows_of(SITES[site]).found_by(plan::FOUND, plan.keeps_all());
+        output.in_groups(plan.slots(site) as u16).write();
     }
 }
 

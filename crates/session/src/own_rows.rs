@@ -180,8 +180,10 @@ impl<'a> ResultRows<'a> {
                 continue;
             }
             let value = |&place: &usize| {
-                let is_empty = !has_result && Some(place) != found;
-                (!is_empty).then(|| self.table.cell(row, place))
+                let found = rows_of.found_for(place, self.table.columns().len());
+                let is_there =
+                    |found: usize| place == found || !self.table.cell(row, found).is_zero();
+                found.is_none_or(is_there).then(|| self.table.cell(row, place))
             };
             sink.row(&cells, &places.iter().map(value).collect::<Vec<_>>())?;
         }

@@ -59,6 +59,10 @@ pub(super) fn write(text: &mut String, description: &Description) {
                 let all = u8::from(rows_of.all);
                 write!(content, " found={found} all={all}")
                     .expect("writing to a string cannot fail");
+                if rows_of.groups != 1 {
+                    write!(content, " groups={}", rows_of.groups)
+                        .expect("writing to a string cannot fail");
+                }
             }
         }
         line(content);
@@ -291,9 +295,16 @@ fn rows_of(line: &mut LineCursor) -> Parsed<RowsOf> {
     let input = u32::try_from(line.attribute("rows_of")?)
         .map_err(|_| LineError { at, what: "rows_of is not below 2^32".to_owned() })?;
     if line.is_empty() {
-        return Ok(RowsOf { input, found: None, all: true });
+        return Ok(RowsOf { input, found: None, all: true, groups: 1 });
     }
     line.key("found")?;
     let found = Some(short(line, "found")?);
-    Ok(RowsOf { input, found, all: line.flag("all")? })
+    let all = line.flag("all")?;
+    let groups = if line.is_empty() {
+        1
+    } else {
+        line.key("groups")?;
+        short(line, "groups")?
+    };
+    Ok(RowsOf { input, found, all, groups })
 }
