@@ -281,7 +281,11 @@ fn a_run_says_first_who_learnt_what() -> Result {
     );
     // Nothing is claimed where nothing is protected.
     let done = place.run(&format!("{line} --protocol clear"))?.succeeded()?;
-    assert!(done.stderr.contains("Nothing was hidden: it was computed in the clear"), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("Nothing was hidden: it was computed in the clear"),
+        "{}",
+        done.stderr
+    );
     let done = place.run(&format!("{line} --protocol spdz --fake-preprocessing"))?.succeeded()?;
     assert!(done.stderr.contains("Nothing was hidden: with --fake-preprocessing"));
     assert!(!done.stderr.contains("Nobody learnt"), "{}", done.stderr);

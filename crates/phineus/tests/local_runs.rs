@@ -4,6 +4,30 @@ mod common;
 
 use common::{Done, Place, Result, users};
 
+/// Every protocol of the list, so that a new one is not forgotten.
+#[test]
+fn every_protocol_equals_the_plaintext() -> Result {
+    for protocol in phineus::protocol::ALL {
+        let (place, name) = (Place::new()?, protocol.name());
+        let parties = (*protocol.parties().start()).max(2);
+        for program in ["psi --param n=5", "biometric --param n=4", "millionaires"] {
+            let sized = format!("{program} --param parties={parties}");
+            let data = place.run(&format!("data {sized} --out-dir in --json"))?.succeeded()?;
+            let files: serde_json::Value = serde_json::from_str(&data.stdout)?;
+            let files = files.as_array().ok_or("a list")?.iter();
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
+            let inputs =
+                files.map(|file| format!(" --in {}={}", text(&file["input"]), text(&file["file"])));
+            let inputs: String = inputs.collect();
+            let line =
+                format!("run {sized} --local --verify --report none --protocol {name}{inputs}");
+            let done = place.run(&line)?.succeeded().map_err(|e| format!("{line}: {e}"))?;
+            done.says("equals the plaintext answer: yes")?;
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn every_program_equals_its_twin() -> Result {
     for (name, size) in [

@@ -7,7 +7,7 @@ use phineus_bytecode::{Column, Description, ElementType, InputPort, Lane, Table}
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_tables::repeats::{self, leave_out};
 use phineus_tables::row_order::arrange;
-use phineus_tables::{Input, TextKey, check_columns, check_only_column, format_value};
+use phineus_tables::{Input, OwnRows, TextKey, check_columns, check_only_column, format_value};
 
 use crate::failure::{Failure, Fault, Place, Remedy, RunField, codes};
 use crate::inputs::{InputTable, TableFrom};
@@ -206,6 +206,9 @@ pub fn read_inputs(
         faults.extend(own.flat_map(|range| outside(range, &table, counted, &lines)));
         let (table, rows) = arrange(table, &port.order, counted, &lines)?;
         let is_wanted = is_subject(description, arrangements.len());
+        if is_wanted {
+            OwnRows::check(counted)?;
+        }
         arrangements.push(rows.filter(|_| is_wanted));
         Ok(Some(table))
     };

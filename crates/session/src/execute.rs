@@ -51,7 +51,8 @@ pub struct RunResult {
     pub garbled_and_gates: Option<u64>,
     /// Oblivious transfers, of each two parties.
     pub ots: Option<u64>,
-    /// Rounds of the online phase, where there is one.
+    /// Rounds of the online phase; `None` if one process computed for all parties, and the report is about all
+    /// of them.
     pub rounds: Option<u64>,
     /// Messages from a peer before the run.
     pub exchanges: u64,

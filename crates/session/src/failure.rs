@@ -353,7 +353,14 @@ impl From<DataError> for Failure {
 
 impl From<ClusterError> for Failure {
     fn from(error: ClusterError) -> Failure {
-        Failure::new(codes::CLUSTER, error.to_string())
+        let failure = Failure::new(codes::CLUSTER, error.to_string());
+        match error.path.exists() {
+            true => failure,
+            false => failure.remedy(
+                Remedy::new("write it: a name and an address for each party (docs/embedding.md)")
+                    .at_command_line(", or name another file with --cluster"),
+            ),
+        }
     }
 }
 

@@ -190,11 +190,11 @@ pub fn write_file(path: &Path, table: &Table, leftovers: &Leftovers) -> Result<(
 
 /// Endings of names that promise a format which results are not written in. A file of any other name,
 /// such as `result.txt`, `result.v2` or `result`, is CSV.
-const OTHER_FORMATS: [&str; 42] = [
-    "xlsx", "xls", "xlsm", "xlsb", "ods", "numbers", "parquet", "feather", "arrow", "arrows",
-    "orc", "avro", "json", "jsonl", "ndjson", "xml", "html", "htm", "yaml", "tsv", "tab", "npz",
-    "mat", "h5", "hdf5", "pkl", "pickle", "sav", "dta", "rds", "rdata", "sas7bdat", "db", "sqlite",
-    "pdf", "gz", "zip", "bz2", "xz", "zst", "doc", "docx",
+const OTHER_FORMATS: [&str; 45] = [
+    "xlsx", "xls", "xlsm", "xlsb", "ods", "numbers", "parquet", "pq", "parq", "ipc", "feather",
+    "arrow", "arrows", "orc", "avro", "json", "jsonl", "ndjson", "xml", "html", "htm", "yaml",
+    "tsv", "tab", "npz", "mat", "h5", "hdf5", "pkl", "pickle", "sav", "dta", "rds", "rdata",
+    "sas7bdat", "db", "sqlite", "pdf", "gz", "zip", "bz2", "xz", "zst", "doc", "docx",
 ];
 
 /// Refuses names of other formats, and results that a file of this name cannot hold.

@@ -17,7 +17,7 @@ use phineus_plan::Scratch;
 use phineus_protocols::garbled::totals;
 
 use crate::c_reader::ReadApart;
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, codes};
 use crate::leftovers::Leftovers;
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
@@ -65,8 +65,10 @@ pub fn resolve<'a>(
     let Some(name) = name else {
         return match registry.own() {
             Some(program) => Ok(Resolved::Known(program)),
-            None => Err(Failure::usage("which program? Give a name or a file")
-                .remedy("`phineus programs` lists the names")),
+            None => Err(Failure::usage("which program? Give a name or a file").remedy(
+                Remedy::new("name one of the registry")
+                    .at_command_line(": `phineus programs` lists the names"),
+            )),
         };
     };
     if let Some(program) = registry.find(name) {
@@ -90,10 +92,11 @@ pub fn resolve<'a>(
     }
     let failure =
         Failure::new(codes::NO_SUCH_PROGRAM, format!("there is no program or file '{name}'"));
-    Err(failure.remedy(match registry.closest(name) {
-        Some(close) => format!("did you mean '{close}'? `phineus programs` lists all names"),
-        None => "`phineus programs` lists the names".to_owned(),
-    }))
+    let remedy = match registry.closest(name) {
+        Some(close) => Remedy::new(format!("did you mean '{close}'?")),
+        None => Remedy::new("check the name"),
+    };
+    Err(failure.remedy(remedy.at_command_line(" (`phineus programs` lists all names)")))
 }
 
 /// Whether the file is a C program.

@@ -32,8 +32,8 @@ pub(crate) const CONTINUATION: [u8; 4] = [0xff; 4];
 const BATCH_BYTES_MAX: u64 = 1 << 30;
 
 /// Remedy for a file that cannot be read.
-pub(crate) const WRITE_AGAIN: &str =
-    "write it again, in Python with pyarrow.feather.write_feather or DataFrame.to_parquet";
+pub(crate) const WRITE_AGAIN: &str = "write it again, without encryption, in Python with pyarrow.feather.write_feather or \
+     DataFrame.to_parquet";
 
 /// A file or stream of record batches.
 pub(crate) struct ArrowFile {

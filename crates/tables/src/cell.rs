@@ -117,6 +117,7 @@ impl TableCell<'_> {
         let parsed = |text: &str| parse_text(text, element, encoding, text_key);
         let refused = |is: &str| Err(format!("is {is}, and the program wants {}", wanted(column)));
         match (self, encoding) {
+            (TableCell::Null, Encoding::Text) => Err(NULL_TEXT.to_owned()),
             (TableCell::Null, _) => Err(NULL.to_owned()),
             (TableCell::Text(text), _) => parsed(text),
             (TableCell::Boolean(bit), Encoding::Number | Encoding::Hex) => {
@@ -179,8 +180,8 @@ impl TableCell<'_> {
             TableCell::Boolean(bit) => bit.to_string(),
             TableCell::Integer(number) => number.to_string(),
             TableCell::Decimal { number, scale } => decimal_text(number, *scale),
-            TableCell::Half(number) | TableCell::Single(number) => number.to_string(),
-            TableCell::Double(number) => number.to_string(),
+            TableCell::Half(number) | TableCell::Single(number) => shown_float(*number),
+            TableCell::Double(number) => shown_float(*number),
             TableCell::Date(days) => date_text(*days),
             TableCell::Text(text) => text.clone().into_owned(),
             TableCell::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
@@ -190,6 +191,8 @@ impl TableCell<'_> {
 
 const NULL: &str =
     "is null: leave out rows without a value, or write the number that stands for none";
+const NULL_TEXT: &str =
+    "is null: leave out rows without a value, or write a text that stands for none";
 const IN_CENTS: &str = ": write it without a fraction (in cents, say)";
 const DATES: &str = ": write dates as numbers, such as 20240131";
 
@@ -256,6 +259,15 @@ fn decimal_text(number: &WholeNumber, scale: i32) -> String {
             let (whole, behind) = digits.split_at(digits.len() - places);
             format!("{sign}{whole}.{behind}")
         }
+    }
+}
+
+/// A float without a long row of zeros.
+fn shown_float(number: impl Into<f64> + Copy + std::fmt::Display + std::fmt::LowerExp) -> String {
+    match number.into().abs() {
+        0.0 | 1e-5..1e16 => number.to_string(),
+        _ if number.into().is_finite() => format!("{number:e}"),
+        _ => number.to_string(),
     }
 }
 

@@ -118,11 +118,12 @@ impl Content {
                         Error::refused(RefusalKind::Unreadable, self.name(), error.to_string());
                     match error.kind() {
                         std::io::ErrorKind::NotFound => {
-                            failure.remedy("check the name: inputs are given as --in NAME=FILE")
+                            failure.remedy("check the name of the file")
                         }
                         std::io::ErrorKind::PermissionDenied => {
                             failure.remedy("ask for the right to read it, or give another file")
                         }
+                        _ if path.is_dir() => failure.remedy("give a file, with all rows in it"),
                         _ => failure,
                     }
                 })?;

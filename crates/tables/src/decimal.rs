@@ -4,15 +4,14 @@
 //! equally near ones the one away from zero (as C's `round`); what is written is the shortest text
 //! that is read as the same number.
 //!
-//! Invariant: with at most [`FRACTION_BITS_MAX`] bits and `DIGITS_MAX` digits nothing leaves 256
-//! bits: `10^44 * 2^63 < 2^210`, and `2^128 * 10^20 < 2^195`.
+//! Invariant: nothing leaves 256 bits. Of what is read, digits and bits behind the point are counted;
+//! of what is written, `2^128 * 10^20 < 2^195`.
 
 use phineus_bytecode::limits::FRACTION_BITS_MAX;
 use phineus_bytecode::{ElementType, Lane};
 
-/// Digits that a field may have, after leading zeros. 128 bits have 39, wherever the point is, and
-/// what is written may have one more on each side of it.
-const DIGITS_MAX: usize = 44;
+/// Digits that a field may have, after leading zeros: `10^76 < 2^256`.
+const DIGITS_MAX: usize = 76;
 /// The largest exponent that a field may state.
 const EXPONENT_MAX: i32 = 300;
 /// `10^19 < 2^64`: digits that tell all fractions of 63 bits apart.
@@ -65,15 +64,21 @@ pub(crate) fn parse(text: &str, element: ElementType, fraction: u8) -> Result<La
     if digits.is_empty() {
         return Ok(Lane::ZERO);
     }
+    let too_long = || format!("'{shown}' has too many digits or a huge exponent");
     if digits.len() > DIGITS_MAX || !(-EXPONENT_MAX..=EXPONENT_MAX).contains(&exponent) {
-        return Err(format!("'{shown}' has more than {DIGITS_MAX} digits or a huge exponent"));
+        return Err(too_long());
     }
     let value = Lane::from_str_radix(digits, 10).map_err(|_| no_number())?;
+    if value.bit_len() + usize::from(fraction) > 255 {
+        return Err(too_long());
+    }
     let scaled = value << usize::from(fraction);
     let places = exponent - behind.len() as i32;
     let magnitude = match places.unsigned_abs() {
-        // Nearest to 0: `10^44 * 2^63 < 10^63`.
-        down if places < 0 && down > 63 => Lane::ZERO,
+        // Nearest to 0: less than half of `2^255 / 10^77`.
+        down if places < 0 && down > 77 => Lane::ZERO,
+        // No power of 256 bits; what is divided is less than 2^255 < 10^77.
+        down if places < 0 && down == 77 => rounded(scaled / Lane::from(10), power_of_ten(76)),
         down if places < 0 => rounded(scaled, power_of_ten(down)),
         up if up > 40 => return Err(misfit()),
         // What wraps is far beyond the type: the digits are checked before.

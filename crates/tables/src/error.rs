@@ -60,6 +60,16 @@ impl RowLocation {
     }
 }
 
+/// As in a sentence: `line 2`.
+impl fmt::Display for RowLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowLocation::Line(line) => write!(f, "line {line}"),
+            RowLocation::Row(row) => write!(f, "row {row}"),
+        }
+    }
+}
+
 /// One fault of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableFault {
@@ -95,9 +105,13 @@ impl Error {
     }
 
     /// A refusal because of one row.
-    pub(crate) fn refused_row(kind: RefusalKind, table: String, line: u32, what: String) -> Error {
-        let place = Some(RowLocation::Line(line.into()));
-        let faults = vec![TableFault { table, place, column: None, what }];
+    pub(crate) fn refused_row(
+        kind: RefusalKind,
+        table: String,
+        place: RowLocation,
+        what: String,
+    ) -> Error {
+        let faults = vec![TableFault { table, place: Some(place), column: None, what }];
         Error::Refused(TableRefusal { kind, faults, more: 0, remedy: None })
     }
 

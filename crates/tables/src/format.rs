@@ -75,12 +75,13 @@ const TEXT: &str = "write the table as CSV: a line with the names of the columns
                     each row";
 
 /// Kinds that begin with fixed bytes.
-const BEGINNINGS: [(&[u8], Other); 14] = [
+const BEGINNINGS: [(&[u8], Other); 15] = [
     (
         b"PK\x03\x04",
         Other { is: "a spreadsheet (.xlsx, .ods) or another zip file", remedy: SPREADSHEET },
     ),
     (b"\xd0\xcf\x11\xe0", Other { is: "an Excel workbook (.xls)", remedy: SPREADSHEET }),
+    (b"PARE", Other { is: "an encrypted Parquet file", remedy: "write it without encryption" }),
     (b"\xff\xfe", Other { is: "text in UTF-16", remedy: UTF_16 }),
     (b"\xfe\xff", Other { is: "text in UTF-16", remedy: UTF_16 }),
     (b"\x1f\x8b", Other { is: "compressed with gzip", remedy: UNPACK }),

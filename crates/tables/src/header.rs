@@ -173,8 +173,8 @@ fn named_places(
             true if is_numbered => format!(
                 "give a column for each that the program wants, or say which one it is with {option}"
             ),
-            true => format!("let the first line name the columns, or say which one it is with {option}"),
-            false => format!("say which column it is with {option}"),
+            true if line.is_some() => format!("let the first line name the columns, or say which one it is with {option}"),
+            _ => format!("say which column it is with {option}"),
         });
     }
     places

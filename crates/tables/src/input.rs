@@ -7,9 +7,9 @@ use phineus_bytecode::{Column, Table};
 
 use crate::cell::{self, TableCell};
 use crate::content::ContentHash;
-use crate::error::{Error, TableFaults};
+use crate::error::{Error, RowLocation, TableFaults};
 use crate::header::places_in;
-use crate::source::{RowReader, TableSource};
+use crate::source::{RowReader, TableHeader, TableSource};
 use crate::text::TextCounts;
 use crate::text_key::TextKey;
 
@@ -47,6 +47,16 @@ pub struct ReadInput {
 const CHANGED: &str = "changed while it was being read";
 
 impl Input {
+    /// The place of row `row` of those that were read, whose numbers are in `lines`.
+    pub(crate) fn place(&self, row: u32, lines: &[u32]) -> RowLocation {
+        let number = lines.get(row as usize).copied().unwrap_or(row + 1).into();
+        let reader = self.source.open();
+        match reader.is_ok_and(|reader| matches!(reader.header(), TableHeader::Named(_, Some(_)))) {
+            true => RowLocation::Line(number),
+            false => RowLocation::Row(number),
+        }
+    }
+
     /// Counts the rows of a table, and checks all that can be checked without knowing the types.
     ///
     /// # Errors

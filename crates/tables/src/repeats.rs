@@ -25,19 +25,19 @@ pub fn leave_out(input: Input, port: &InputPort) -> Result<Input, Error> {
     let read = input.read(&port.columns, &[], &TextKey::within_a_file())?;
     let (table, lines) = (read.table, read.lines);
     let repeated = repeated(&table, usize::from(columns)).map_err(|(first, second)| {
-        let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
+        let place = |row: u32| input.place(row, &lines);
         let names = |range: &[phineus_bytecode::Column]| {
             let names = range.iter().map(|column| input.name_of(&column.name));
             names.collect::<Vec<_>>().join(" and ")
         };
         let (keys, others) = table.columns().split_at(usize::from(columns));
         let what = format!(
-            "the same {} as in line {} and another {}: only equal rows count once",
+            "the same {} as in {} and another {}: only equal rows count once",
             names(keys),
-            line(first),
+            place(first),
             names(others)
         );
-        Error::refused_row(RefusalKind::RowsDiffer, input.source.name(), line(second), what)
+        Error::refused_row(RefusalKind::RowsDiffer, input.source.name(), place(second), what)
             .remedy("leave one of the two rows and run again; nothing was sent")
     })?;
     let rows = input.rows - repeated.len() as u64;

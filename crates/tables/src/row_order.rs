@@ -39,31 +39,30 @@ pub fn arrange(
     // Equal keys keep the given order either way.
     rows.sort_by(|&a, &b| if descending { compare(b, a) } else { compare(a, b) });
     if unique && let Some(pair) = rows.windows(2).find(|pair| compare(pair[0], pair[1]).is_eq()) {
-        let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
+        let place = |row: u32| input.place(row, lines);
         let names: Vec<&str> =
             table.columns()[key_columns].iter().map(|c| input.name_of(&c.name)).collect();
-        let (first, second) = (line(pair[0]), line(pair[1]));
+        let (first, second) = (place(pair[0]), place(pair[1]));
         let what =
-            format!("the same {} as in line {first}; every row needs another", names.join(" and "));
+            format!("the same {} as in {first}; every row needs another", names.join(" and "));
         return Err(Error::refused_row(RefusalKind::KeyRepeated, file, second, what).remedy(
-            "remove the repetitions, or count equal rows once with --repeat-keys count-once; no \
-                 value of the file was sent",
+            "remove the repetitions, count equal rows once with --repeat-keys count-once, or allow more \
+             where the program has a parameter for it (join: `repeats`); no value of the file was sent",
         ));
     }
     if let Some(most) = repeats_max
         && let Some(run) =
             rows.windows(most as usize + 1).find(|run| compare(run[0], run[most as usize]).is_eq())
     {
-        let line = |row: u32| lines.get(row as usize).copied().unwrap_or(row + 1);
+        let place = |row: u32| input.place(row, lines);
         let names: Vec<&str> =
             table.columns()[key_columns].iter().map(|c| input.name_of(&c.name)).collect();
-        let (names, first) = (names.join(" and "), line(run[0]));
-        let what = format!(
-            "more than {most} rows have the same {names}, the first of them in line {first}"
-        );
-        let last = line(run[most as usize]);
+        let (names, first) = (names.join(" and "), place(run[0]));
+        let what =
+            format!("more than {most} rows have the same {names}, the first of them in {first}");
+        let last = place(run[most as usize]);
         return Err(Error::refused_row(RefusalKind::TooManyOfAKey, file, last, what)
-            .remedy("raise the bound that both parties state, or remove rows; no value of the file was sent"));
+            .remedy("raise the bound that both parties state (join: the parameter `repeats`), or remove rows; no value of the file was sent"));
     }
     let mut arranged = Table::zeros(table.columns().to_vec(), table.row_count());
     for (target, &source) in rows.iter().enumerate() {
@@ -122,7 +121,7 @@ pub(crate) mod tests {
         let failure = failure.err().expect("3 is there twice");
         assert_eq!(
             failure.to_string(),
-            "a.csv:4: the same k as in line 2; every row needs another"
+            "a.csv: row 4: the same k as in row 2; every row needs another"
         );
     }
 }

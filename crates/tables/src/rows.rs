@@ -58,28 +58,47 @@ impl<'a> OwnRows<'a> {
         left_out.map(|(name, _)| name.clone()).collect()
     }
 
+    /// Makes sure that all rows can be shown, before anything is computed.
+    ///
+    /// # Errors
+    /// If a row cannot be read.
+    pub fn check(input: &Input) -> Result<(), Error> {
+        let failed = |what: &str| {
+            let what = format!("its rows cannot be shown beside the result: {what}");
+            Error::refused(RefusalKind::Malformed, input.source.name(), what)
+                .remedy("write the file again, or without the columns that nobody needs")
+        };
+        let mut rows = OwnRows::open(input)?;
+        (0..input.rows).try_for_each(|_| rows.advance().map(drop)).map_err(|what| failed(&what))
+    }
+
     /// The next row, a cell for each column that is shown.
     ///
     /// # Errors
     /// If the table changed since it was read.
     pub fn next_row(&mut self) -> Result<Vec<TableCell<'_>>, Error> {
+        let row = self.advance().map_err(|what| changed(self.input, &what))?;
+        Ok(match &self.shown {
+            Some((_, places)) => places.iter().map(|&place| self.reader.cell(place)).collect(),
+            None => vec![TableCell::Integer(WholeNumber::from(row))],
+        })
+    }
+
+    /// Goes to the next row that is not left out; returns its number in the table.
+    fn advance(&mut self) -> Result<u64, String> {
         loop {
             let row = self.table_row;
             self.table_row += 1;
             match self.reader.advance() {
                 Ok(true) => {}
-                Ok(false) => return Err(changed(self.input, "it has fewer rows")),
-                Err(fault) => return Err(changed(self.input, &fault.what)),
+                Ok(false) => return Err("it has fewer rows".to_owned()),
+                Err(fault) => return Err(fault.what),
             }
             let is_left_out =
                 u32::try_from(row).is_ok_and(|row| self.input.repeated.binary_search(&row).is_ok());
-            if is_left_out {
-                continue;
+            if !is_left_out {
+                return Ok(row);
             }
-            return Ok(match &self.shown {
-                Some((_, places)) => places.iter().map(|&place| self.reader.cell(place)).collect(),
-                None => vec![TableCell::Integer(WholeNumber::from(row))],
-            });
         }
     }
 

@@ -23,7 +23,8 @@ pub trait TableSink {
     fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error>;
 
     /// Receives a row: the owner's cells, then a value for each column of the result, or `None` if the row
-    /// has no result.
+    /// has no result. A value is the bits of its column's type, of signed ones in two's complement;
+    /// [`format_value`](crate::format_value) writes it as text.
     ///
     /// # Errors
     /// If a cell is not of its column's type, or writing fails.

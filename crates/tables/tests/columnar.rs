@@ -231,7 +231,7 @@ fn results_are_read_back_as_they_were_written() {
             assert_eq!(differs, None, "{format:?}: {}", column.name);
         }
     }
-    for (wide, encoding) in [(253, Encoding::Number), (54, Encoding::Fixed(3))] {
+    for (wide, encoding) in [(253, Encoding::Number), (64, Encoding::Fixed(60))] {
         let column = column("wide", ElementType::unsigned(wide), encoding);
         let message = Format::Parquet.check(std::slice::from_ref(&column)).expect_err("too wide");
         assert!(message.contains(&format!("'wide' has {wide} bits")), "{message}");
@@ -257,20 +257,30 @@ fn rows_without_a_result_are_null_and_the_owners_columns_keep_their_types() {
         ("key", CellType::Bytes, TableCell::Bytes(&[0, 0xff])),
         ("day", CellType::Date, TableCell::Date(-1)),
     ];
+    // A decimal of fewer digits behind the point is the same number.
+    let other_scale = TableCell::Decimal { number: (-1234i128).into(), scale: -1 };
     let header: Vec<OwnColumn> =
         own.iter().map(|(name, cell_type, _)| own_column(name, *cell_type)).collect();
     let cells: Vec<TableCell<'_>> = own.iter().map(|(_, _, cell)| cell.clone()).collect();
     let nulls = vec![TableCell::Null; own.len()];
     for format in [Format::Parquet, Format::ArrowFile, Format::ArrowStream] {
-        let mut bytes = Vec::new();
+        let (mut nowhere, mut nowhere_else) = (Vec::new(), Vec::new());
         {
-            let mut sink = sink(format, &mut bytes);
+            let mut sink = sink(format, &mut nowhere);
             let head = ResultHeader { own: &header, columns: &columns, rows: 2 };
             sink.begin(&head).expect("memory");
-            sink.row(&cells, &[Some(Lane::from(500))]).expect("memory");
-            sink.row(&nulls, &[None]).expect("memory");
             assert!(sink.row(&cells[1..], &[None]).is_err(), "values of other types are refused");
+            let own = [own_column("price", CellType::Decimal { digits: 9, scale: 2 })];
+            let mut rescaled = phineus_tables::sink(format, &mut nowhere_else);
+            let head = ResultHeader { own: &own, columns: &[], rows: 1 };
+            rescaled.begin(&head).expect("memory");
+            rescaled.row(std::slice::from_ref(&other_scale), &[]).expect("it has the scale");
+            rescaled.end().expect("memory");
         }
+        let input =
+            Input::count(open(Content::Bytes(nowhere_else)).expect("known")).expect("right");
+        let mut rows = OwnRows::open(&input).expect("it is there");
+        assert_eq!(rows.next_row().expect("it is there"), [decimal(-1_234_000)]);
         let mut bytes = Vec::new();
         {
             let mut sink = sink(format, &mut bytes);
@@ -307,7 +317,7 @@ fn points_in_time_are_shown_and_lists_are_not() {
     use arrow_array::types::{TimestampMicrosecondType, TimestampSecondType};
     use arrow_array::{ArrayRef, ListArray, PrimitiveArray, RecordBatch, Time32SecondArray};
     let seconds = PrimitiveArray::<TimestampSecondType>::from(vec![Some(1_706_702_400), None]);
-    let utc = PrimitiveArray::<TimestampMicrosecondType>::from(vec![-1i64, i64::MAX]);
+    let utc = PrimitiveArray::<TimestampMicrosecondType>::from(vec![0i64, i64::MAX]);
     let list = vec![Some(vec![Some(1i64)]), None];
     let list = ListArray::from_iter_primitive::<arrow_array::types::Int64Type, _, _>(list);
     let columns: [(&str, ArrayRef); 4] = [
@@ -324,10 +334,48 @@ fn points_in_time_are_shown_and_lists_are_not() {
     let input = Input::count(open(Content::Bytes(bytes)).expect("known")).expect("right");
     let mut rows = OwnRows::open(&input).expect("it is there");
     assert_eq!(rows.left_out(), ["list"]);
-    let first = ["2024-01-31T12:00:00", "1969-12-31T23:59:59.999999Z", "01:01:01"];
+    // As many digits as the unit has, also where they are 0.
+    let first = ["2024-01-31T12:00:00", "1970-01-01T00:00:00.000000Z", "01:01:01"];
     assert_eq!(texts(&mut rows), first);
     // Outside of the calendar.
     assert_eq!(texts(&mut rows), ["", "9223372036854775807", "00:00:00"]);
+}
+
+/// Fractions in more than 53 bits become decimals, which are read back as the same values.
+#[test]
+fn wide_fractions_survive() {
+    for (width, fraction) in [(54, 0), (64, 16), (64, 57), (128, 32), (128, 38)] {
+        for element in [ElementType::signed(width), ElementType::unsigned(width)] {
+            let column = column("x", element, Encoding::Fixed(fraction));
+            let mut table = Table::new(vec![column.clone()]);
+            let most = mask_of(width);
+            for value in [Lane::ZERO, Lane::ONE, most, most >> 1, (most >> 1) + Lane::ONE] {
+                table.push(&[value]);
+            }
+            for format in [Format::Parquet, Format::ArrowFile] {
+                let mut bytes = Vec::new();
+                write_table(&table, &mut *sink(format, &mut bytes)).expect("memory");
+                let input = Input::count(open(Content::Bytes(bytes)).expect("known"));
+                let values = read(&input.expect("right"), &column).expect("they fit");
+                let expected: Vec<Lane> =
+                    (0..table.row_count()).map(|k| table.cell(k, 0)).collect();
+                assert_eq!(values, expected, "{element} with {fraction} bits behind the point");
+            }
+        }
+    }
+}
+
+/// A stream without its end mark may have been cut.
+#[test]
+fn streams_that_were_cut_between_batches_are_refused() {
+    let mut bytes = Vec::new();
+    let mut table = Table::new(vec![column("x", ElementType::unsigned(8), Encoding::Number)]);
+    table.push(&[Lane::ONE]);
+    write_table(&table, &mut *sink(Format::ArrowStream, &mut bytes)).expect("memory");
+    bytes.truncate(bytes.len() - 8);
+    let refused = Input::count(open(Content::Bytes(bytes)).expect("known")).err();
+    let message = refused.expect("the mark is missing").to_string();
+    assert!(message.contains("ends without its end mark"), "{message}");
 }
 
 /// A float of 16 bits represents all whole numbers up to 2^11 only.

@@ -424,6 +424,7 @@ fn run_in_the_clear(
     report.notes.extend(notes);
     let description = &planned.description;
     let outputs = &arrangements.in_file_order(description, executed.outputs);
+    report.notes.extend(own_rows::notes(description, outputs, &files));
     destinations.write(description, outputs, &files, &mut report.outputs)?;
     let target = (&destinations, &files);
     results::print(description, outputs, target, &mut report.outputs, console.is_json)?;

@@ -450,14 +450,15 @@ mod tests {
     /// Expected content of docs/errors.md.
     fn document() -> String {
         let mut text = "# Errors\n\nMade from `crates/session/src/failure/codes.rs`. `phineus help CODE` prints one of \
-                        these lines. The first digit is the exit code.\n"
+                        these lines. The first digit is the exit code. The library has the name behind the number in \
+                        `phineus::codes`.\n"
             .to_owned();
         let mut last = None;
-        for code in ALL {
+        for (code, name) in ALL.iter().zip(NAMES) {
             if last.replace(code.exit) != Some(code.exit) {
                 text += &format!("\n## Exit code {}: {}\n\n", code.exit as u8, code.exit.meaning());
             }
-            text += &format!("* **{code}** {}\n", code.meaning);
+            text += &format!("* **{code}** `{name}` {}\n", code.meaning);
         }
         text
     }

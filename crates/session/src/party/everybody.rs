@@ -11,6 +11,7 @@ use super::{Finished, run};
 use crate::binding::{self, BoundTables};
 use crate::failure::{Exit, Failure, codes};
 use crate::inputs::InputTable;
+use crate::memory_budget::does_not_fit;
 use crate::memory_pool::{MemoryLimit, MemoryPool};
 use crate::outputs::Destinations;
 use crate::process_memory::PROCESS_BYTES;
@@ -82,7 +83,9 @@ pub fn run_all(registry: &Registry, run: &Run, progress: &Progress) -> Result<Al
     let text_key = run.reading.text_key.clone().map_or_else(text_key::fresh, Ok)?;
     let mut runs = runs_of(run, &cast, &description, &assigned)?;
     runs.iter_mut().for_each(|run| run.reading.text_key = Some(text_key.clone()));
-    let parties = run_each(registry, &runs, progress)?;
+    let count = runs.len() as u64;
+    let parties = run_each(registry, &runs, progress)
+        .map_err(|failure| of_all(failure, &run.resources.memory, count))?;
     let description = &parties[0].description;
     let outputs = merged(description, &parties)?;
     let mut parties = parties;
@@ -139,6 +142,24 @@ fn shares(limit: &MemoryLimit, parties: u64) -> Result<Vec<MemoryLimit>, Failure
         }
     };
     Ok(whole.split(parties).into_iter().map(MemoryLimit::Reserved).collect())
+}
+
+/// The failure of a party that needs more memory, with what the limit of all of them must be.
+fn of_all(failure: Failure, limit: &MemoryLimit, parties: u64) -> Failure {
+    let Some(needed) = failure.needed_bytes else { return failure };
+    // What a party needs counts the process, which they share.
+    let shares = parties * needed.saturating_sub(PROCESS_BYTES);
+    let own_bytes = match limit {
+        MemoryLimit::Reserved(_) => PROCESS_BYTES,
+        MemoryLimit::Default | MemoryLimit::Process(_) => {
+            phineus_engine::resident_bytes().unwrap_or(0).max(PROCESS_BYTES)
+        }
+    };
+    let all = does_not_fit(limit.bytes(), own_bytes + shares);
+    match failure.code == codes::MEMORY {
+        true => all,
+        false => Failure { needed_bytes: all.needed_bytes, remedy: all.remedy, ..failure },
+    }
 }
 
 /// Runs each party in a thread of its own.

@@ -22,7 +22,7 @@ use crate::memory_budget::check_limit;
 use crate::memory_pool::MemoryLimit;
 use crate::outputs::Destinations;
 use crate::ports::Files;
-use crate::protocol::{Adversary, Protocol, ProtocolOption, clear_has_no_parties};
+use crate::protocol::{Protocol, ProtocolOption, clear_has_no_parties};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, resolve, shape};
 use crate::roles::Roles;
@@ -183,7 +183,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
 /// Refuses a number of parties that none of these protocols can have; those that cannot are left out
 /// when one is chosen.
 fn check_any(protocols: &[Protocol], cast: &Roles) -> Result<(), Failure> {
-    if protocols.iter().any(|protocol| protocol.adversary() == Adversary::Nobody) {
+    if protocols.iter().any(|protocol| protocol.is_in_one_process()) {
         return Err(clear_has_no_parties());
     }
     let check = |&protocol| check_parties(protocol, cast.computing, cast.members.len());

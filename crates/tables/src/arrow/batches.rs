@@ -56,7 +56,7 @@ pub(crate) fn guarded<T>(decode: impl FnOnce() -> T) -> Result<T, String> {
     let before = IS_READING_FOREIGN.replace(true);
     let result = catch_unwind(AssertUnwindSafe(decode));
     IS_READING_FOREIGN.set(before);
-    result.map_err(|_| "it is damaged".to_owned())
+    result.map_err(|_| "it is damaged, or has a type that is not known".to_owned())
 }
 
 /// Reads the rows of record batches.

@@ -5,6 +5,7 @@
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
+use arrow_array::temporal_conversions as time;
 use arrow_array::types::{
     Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
     Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -12,7 +13,6 @@ use arrow_array::types::{
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{ArrowPrimitiveType, temporal_conversions as time};
 use arrow_schema::{DataType, TimeUnit};
 use phineus_bytecode::Lane;
 
@@ -44,6 +44,7 @@ pub(super) fn unsupported(data_type: &DataType) -> Option<String> {
         | T::BinaryView
         | T::FixedSizeBinary(_)
         | T::Date32
+        | T::Date64
         | T::Decimal32(..)
         | T::Decimal64(..)
         | T::Decimal128(..)
@@ -54,7 +55,6 @@ pub(super) fn unsupported(data_type: &DataType) -> Option<String> {
         },
         T::Timestamp(_, None) => Some(format!("points in time without a time zone: {points}")),
         T::Timestamp(_, Some(zone)) => Some(format!("points in time (time zone {zone}): {points}")),
-        T::Date64 => Some(format!("points in time: {points}")),
         T::Time32(_) | T::Time64(_) => Some(format!("times of day: {points}")),
         T::Duration(_) | T::Interval(_) => Some(format!("lengths of time: {points}")),
         T::List(_)
@@ -68,6 +68,9 @@ pub(super) fn unsupported(data_type: &DataType) -> Option<String> {
         T::RunEndEncoded(..) => Some("runs of equal values: write each value".to_owned()),
     }
 }
+
+/// Digits of the widest decimals.
+const DIGITS_MAX: u8 = 76;
 
 /// The type of the cells of a column, if they can be shown beside results.
 pub(super) fn cell_type(data_type: &DataType) -> Option<CellType> {
@@ -90,15 +93,22 @@ pub(super) fn cell_type(data_type: &DataType) -> Option<CellType> {
         | T::LargeUtf8
         | T::Utf8View
         | T::Timestamp(..)
-        | T::Date64
         | T::Time32(_)
         | T::Time64(_) => Some(CellType::Text),
         T::Binary | T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_) => Some(CellType::Bytes),
-        T::Date32 => Some(CellType::Date),
+        T::Date32 | T::Date64 => Some(CellType::Date),
         &(T::Decimal32(digits, scale)
         | T::Decimal64(digits, scale)
         | T::Decimal128(digits, scale)
-        | T::Decimal256(digits, scale)) => Some(CellType::Decimal { digits, scale }),
+        | T::Decimal256(digits, scale)) => match scale {
+            0.. => Some(CellType::Decimal { digits, scale }),
+            // Files of Parquet have no scales below 0.
+            _ => {
+                let digits =
+                    digits.checked_add(scale.unsigned_abs()).filter(|all| *all <= DIGITS_MAX);
+                digits.map(|digits| CellType::Decimal { digits, scale: 0 })
+            }
+        },
         T::Dictionary(_, values) => match **values {
             T::Dictionary(..) => None,
             ref values => cell_type(values),
@@ -173,23 +183,28 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> TableCell<'_> {
                 _ => TableCell::Null,
             }
         }
-        T::Timestamp(TimeUnit::Second, zone) => {
-            point::<TimestampSecondType>(array, row, zone.is_some())
+        T::Timestamp(unit, zone) => {
+            let value = match unit {
+                TimeUnit::Second => value!(TimestampSecondType),
+                TimeUnit::Millisecond => value!(TimestampMillisecondType),
+                TimeUnit::Microsecond => value!(TimestampMicrosecondType),
+                TimeUnit::Nanosecond => value!(TimestampNanosecondType),
+            };
+            point(value, *unit, if zone.is_some() { "Z" } else { "" })
         }
-        T::Timestamp(TimeUnit::Millisecond, zone) => {
-            point::<TimestampMillisecondType>(array, row, zone.is_some())
+        // Other values than whole days are no dates.
+        T::Date64 => match (value!(Date64Type).div_euclid(DAY_MS), value!(Date64Type) % DAY_MS) {
+            (days @ DAYS_MIN..=DAYS_MAX, 0) => TableCell::Date(days as i32),
+            _ => point(value!(Date64Type), TimeUnit::Millisecond, ""),
+        },
+        T::Time32(TimeUnit::Second) => {
+            time_of_day(value!(Time32SecondType).into(), TimeUnit::Second)
         }
-        T::Timestamp(TimeUnit::Microsecond, zone) => {
-            point::<TimestampMicrosecondType>(array, row, zone.is_some())
+        T::Time32(_) => time_of_day(value!(Time32MillisecondType).into(), TimeUnit::Millisecond),
+        T::Time64(TimeUnit::Microsecond) => {
+            time_of_day(value!(Time64MicrosecondType), TimeUnit::Microsecond)
         }
-        T::Timestamp(TimeUnit::Nanosecond, zone) => {
-            point::<TimestampNanosecondType>(array, row, zone.is_some())
-        }
-        T::Date64 => point::<Date64Type>(array, row, false),
-        T::Time32(TimeUnit::Second) => time_of_day::<Time32SecondType>(array, row),
-        T::Time32(_) => time_of_day::<Time32MillisecondType>(array, row),
-        T::Time64(TimeUnit::Microsecond) => time_of_day::<Time64MicrosecondType>(array, row),
-        T::Time64(_) => time_of_day::<Time64NanosecondType>(array, row),
+        T::Time64(_) => time_of_day(value!(Time64NanosecondType), TimeUnit::Nanosecond),
         // A column of nulls, or one that is neither computed on nor shown.
         T::Null
         | T::Duration(_)
@@ -206,27 +221,40 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> TableCell<'_> {
     }
 }
 
-/// A point in time as `2024-01-31T12:00:00.5`, in UTC with a `Z` if the column has a time zone; the
-/// number itself if it is outside of the calendar.
-fn point<T: ArrowPrimitiveType<Native = i64>>(
-    array: &dyn Array,
-    row: usize,
-    is_utc: bool,
-) -> TableCell<'_> {
-    let value = array.as_primitive::<T>().value(row);
-    let text = match time::as_datetime::<T>(value) {
-        Some(point) => format!("{point}{}", if is_utc { "Z" } else { "" }).replace(' ', "T"),
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+
+const DAYS_MIN: i64 = i32::MIN as i64;
+const DAYS_MAX: i64 = i32::MAX as i64;
+
+/// A value of a unit in whole seconds, and the rest as digits behind a point, as many as the unit has.
+fn seconds(value: i64, unit: TimeUnit) -> (i64, String) {
+    let (per_second, digits) = match unit {
+        TimeUnit::Second => return (value, String::new()),
+        TimeUnit::Millisecond => (1_000, 3),
+        TimeUnit::Microsecond => (1_000_000, 6),
+        TimeUnit::Nanosecond => (1_000_000_000, 9),
+    };
+    (value.div_euclid(per_second), format!(".{:0digits$}", value.rem_euclid(per_second)))
+}
+
+/// A point in time as `2024-01-31T12:00:00.500`, with the mark of its zone; the number itself if it is
+/// outside of the calendar.
+fn point(value: i64, unit: TimeUnit, zone: &str) -> TableCell<'static> {
+    let (whole, rest) = seconds(value, unit);
+    let text = match time::timestamp_s_to_datetime(whole) {
+        Some(point) => format!("{point}{rest}{zone}").replace(' ', "T"),
         None => value.to_string(),
     };
     TableCell::Text(text.into())
 }
 
-/// A time of day as `12:00:00.5`; the number itself if a day has no such time.
-fn time_of_day<T: ArrowPrimitiveType<Native: Into<i64>>>(
-    array: &dyn Array,
-    row: usize,
-) -> TableCell<'_> {
-    let value: i64 = array.as_primitive::<T>().value(row).into();
-    let text = time::as_time::<T>(value).map_or(value.to_string(), |time| time.to_string());
+/// A time of day as `12:00:00.500`; the number itself if a day has no such time.
+fn time_of_day(value: i64, unit: TimeUnit) -> TableCell<'static> {
+    let (whole, rest) = seconds(value, unit);
+    let text = match i32::try_from(whole).ok().and_then(time::time32s_to_time) {
+        Some(time) => format!("{time}{rest}"),
+        None => value.to_string(),
+    };
     TableCell::Text(text.into())
 }

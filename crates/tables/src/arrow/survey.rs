@@ -74,8 +74,20 @@ impl HeaderSummary {
 pub(super) fn stream(input: &mut impl Read) -> Result<HeaderSummary, String> {
     let mut found = HeaderSummary::NOTHING;
     let mut has_schema = false;
-    while let Some(header) = next_header(input)? {
-        has_schema |= found.add(&header, input)? == MessageHeader::Schema;
+    loop {
+        match next_header(input)? {
+            NextHeader::Message(header) => {
+                has_schema |= found.add(&header, input)? == MessageHeader::Schema;
+            }
+            NextHeader::End => break,
+            // Allowed by the format, but so ends what was cut between two batches.
+            NextHeader::Nothing if has_schema => {
+                return Err(
+                    "it ends without its end mark, as a stream that was cut does".to_owned()
+                );
+            }
+            NextHeader::Nothing => break,
+        }
     }
     match has_schema {
         true => Ok(found),
@@ -108,7 +120,9 @@ pub(super) fn file(input: &mut (impl Read + Seek)) -> Result<HeaderSummary, Stri
             return Err("a record batch beyond its end".to_owned());
         }
         input.seek(SeekFrom::Start(offset)).map_err(early)?;
-        let header = next_header(input)?.ok_or("it ends too early")?;
+        let NextHeader::Message(header) = next_header(input)? else {
+            return Err("it ends too early".to_owned());
+        };
         // The library finds the body by the footer.
         let after = input.stream_position().map_err(early)?;
         if after != offset + bytes - body {
@@ -119,12 +133,18 @@ pub(super) fn file(input: &mut (impl Read + Seek)) -> Result<HeaderSummary, Stri
     Ok(found)
 }
 
-/// The header of the next message; none at the end.
-fn next_header(input: &mut impl Read) -> Result<Option<Vec<u8>>, String> {
+/// What comes next in a stream.
+enum NextHeader {
+    Message(Vec<u8>),
+    /// The mark of the end.
+    End,
+    Nothing,
+}
+
+fn next_header(input: &mut impl Read) -> Result<NextHeader, String> {
     let mut word = [0; 4];
-    // A stream may end without a mark.
     if !read_or_end(input, &mut word)? {
-        return Ok(None);
+        return Ok(NextHeader::Nothing);
     }
     // Streams of before version 0.15 have no such mark.
     if word == CONTINUATION {
@@ -132,12 +152,12 @@ fn next_header(input: &mut impl Read) -> Result<Option<Vec<u8>>, String> {
     }
     let length = i32::from_le_bytes(word);
     match usize::try_from(length) {
-        Ok(0) => Ok(None),
+        Ok(0) => Ok(NextHeader::End),
         Ok(length) if length <= HEADER_BYTES_MAX => {
             let mut header = Vec::new();
             let read = input.take(length as u64).read_to_end(&mut header);
             match read {
-                Ok(read) if read == length => Ok(Some(header)),
+                Ok(read) if read == length => Ok(NextHeader::Message(header)),
                 _ => Err("it ends too early".to_owned()),
             }
         }

@@ -73,6 +73,13 @@ pub(crate) fn type_of(column: &Column) -> Result<DataType, String> {
         (Encoding::Number, ..=252) => DataType::Decimal256(DIGITS_256, 0),
         // A float of 64 bits holds 53 bits and any exponent that a fraction has.
         (Encoding::Fixed(_), ..=53) => DataType::Float64,
+        // A multiple of 2^-f is one of 10^-f: 5^f times as many of those.
+        (Encoding::Fixed(fraction), width) if is_read_back(width, fraction) => {
+            match fixed_digits(width, fraction) {
+                ..=DIGITS_128 => DataType::Decimal128(DIGITS_128, fraction as i8),
+                _ => DataType::Decimal256(DIGITS_256, fraction as i8),
+            }
+        }
         (Encoding::Number | Encoding::Fixed(_), width) => {
             return Err(format!(
                 "column '{}' has {width} bits, which no type of Arrow holds exactly",
@@ -80,6 +87,18 @@ pub(crate) fn type_of(column: &Column) -> Result<DataType, String> {
             ));
         }
     })
+}
+
+/// Returns whether the decimals of such fractions are few enough digits to be read again
+/// ([`crate::decimal`]).
+fn is_read_back(width: u16, fraction: u8) -> bool {
+    f64::from(width) + f64::from(fraction) * 10f64.log2() < 255.0
+}
+
+/// Decimal digits of `2^width 5^fraction`, or a digit more.
+fn fixed_digits(width: u16, fraction: u8) -> u8 {
+    let digits = f64::from(width) * 2f64.log10() + f64::from(fraction) * 5f64.log10();
+    digits.ceil() as u8
 }
 
 /// Bytes of the longest file that such a result can give, compression left out: a value, four bytes for
@@ -165,10 +184,10 @@ impl ColumnBuilder {
             (DataType::UInt32, _) => ColumnBuilder::UInt32(PrimitiveBuilder::new()),
             (DataType::UInt64, _) => ColumnBuilder::UInt64(PrimitiveBuilder::new()),
             (DataType::Decimal128(..), _) => ColumnBuilder::Decimal128(
-                Decimal128Builder::new().with_data_type(DataType::Decimal128(DIGITS_128, 0)),
+                Decimal128Builder::new().with_data_type(data_type.clone()),
             ),
             (DataType::Decimal256(..), _) => ColumnBuilder::Decimal256(
-                Decimal256Builder::new().with_data_type(DataType::Decimal256(DIGITS_256, 0)),
+                Decimal256Builder::new().with_data_type(data_type.clone()),
             ),
             (DataType::Float64, Encoding::Fixed(fraction)) => {
                 ColumnBuilder::Double(Float64Builder::new(), 2f64.powi(-i32::from(fraction)))
@@ -185,6 +204,13 @@ impl ColumnBuilder {
             if is_negative { value | !mask_of(width) } else { value }
         });
         let low = extended.map(|value| value.as_limbs()[0]);
+        let decimal = || {
+            extended.map(|value| match column.encoding {
+                // Modulo 2^256, in which all decimals are.
+                Encoding::Fixed(fraction) => value.wrapping_mul(power(5, fraction)),
+                Encoding::Number | Encoding::Hex | Encoding::Text => value,
+            })
+        };
         match self {
             ColumnBuilder::Boolean(builder) => builder.append_option(low.map(|bits| bits == 1)),
             ColumnBuilder::Int8(builder) => builder.append_option(low.map(|bits| bits as i8)),
@@ -195,10 +221,10 @@ impl ColumnBuilder {
             ColumnBuilder::UInt16(builder) => builder.append_option(low.map(|bits| bits as u16)),
             ColumnBuilder::UInt32(builder) => builder.append_option(low.map(|bits| bits as u32)),
             ColumnBuilder::UInt64(builder) => builder.append_option(low),
-            ColumnBuilder::Decimal128(builder) => builder.append_option(extended.map(i128_of)),
+            ColumnBuilder::Decimal128(builder) => builder.append_option(decimal().map(i128_of)),
             ColumnBuilder::Decimal256(builder) => {
                 let bytes = |value: Lane| i256::from_le_bytes(value.to_le_bytes());
-                builder.append_option(extended.map(bytes));
+                builder.append_option(decimal().map(bytes));
             }
             ColumnBuilder::Double(builder, unit) => {
                 builder.append_option(low.map(|bits| match column.element.is_signed() {
@@ -235,8 +261,8 @@ impl ColumnBuilder {
 enum OwnBuilder {
     Boolean(BooleanBuilder),
     Integer(ColumnBuilder, Column),
-    Decimal128(Decimal128Builder),
-    Decimal256(Decimal256Builder),
+    Decimal128(Decimal128Builder, i8),
+    Decimal256(Decimal256Builder, i8),
     Single(Float32Builder),
     Double(Float64Builder),
     Text(StringBuilder),
@@ -253,11 +279,11 @@ impl OwnBuilder {
                 let column = integer_column(width, is_signed);
                 OwnBuilder::Integer(ColumnBuilder::new(&column, &data_type), column)
             }
-            CellType::Decimal { digits: ..=DIGITS_128, .. } => {
-                OwnBuilder::Decimal128(Decimal128Builder::new().with_data_type(data_type))
+            CellType::Decimal { digits: ..=DIGITS_128, scale } => {
+                OwnBuilder::Decimal128(Decimal128Builder::new().with_data_type(data_type), scale)
             }
-            CellType::Decimal { .. } => {
-                OwnBuilder::Decimal256(Decimal256Builder::new().with_data_type(data_type))
+            CellType::Decimal { scale, .. } => {
+                OwnBuilder::Decimal256(Decimal256Builder::new().with_data_type(data_type), scale)
             }
             CellType::Single => OwnBuilder::Single(Float32Builder::new()),
             CellType::Double => OwnBuilder::Double(Float64Builder::new()),
@@ -272,8 +298,8 @@ impl OwnBuilder {
         match (self, cell) {
             (OwnBuilder::Boolean(builder), TableCell::Null) => builder.append_null(),
             (OwnBuilder::Integer(builder, column), TableCell::Null) => builder.push(None, column),
-            (OwnBuilder::Decimal128(builder), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Decimal256(builder), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Decimal128(builder, _), TableCell::Null) => builder.append_null(),
+            (OwnBuilder::Decimal256(builder, _), TableCell::Null) => builder.append_null(),
             (OwnBuilder::Single(builder), TableCell::Null) => builder.append_null(),
             (OwnBuilder::Double(builder), TableCell::Null) => builder.append_null(),
             (OwnBuilder::Text(builder), TableCell::Null) => builder.append_null(),
@@ -284,11 +310,13 @@ impl OwnBuilder {
                 let value = two_complement(number) & mask_of(column.element.width());
                 builder.push(Some(value), column);
             }
-            (OwnBuilder::Decimal128(builder), TableCell::Decimal { number, .. }) => {
-                builder.append_value(i128_of(two_complement(number)));
+            (OwnBuilder::Decimal128(builder, to), TableCell::Decimal { number, scale }) => {
+                let Some(value) = scaled(number, *scale, *to) else { return false };
+                builder.append_value(i128_of(value));
             }
-            (OwnBuilder::Decimal256(builder), TableCell::Decimal { number, .. }) => {
-                builder.append_value(i256::from_le_bytes(two_complement(number).to_le_bytes()));
+            (OwnBuilder::Decimal256(builder, to), TableCell::Decimal { number, scale }) => {
+                let Some(value) = scaled(number, *scale, *to) else { return false };
+                builder.append_value(i256::from_le_bytes(value.to_le_bytes()));
             }
             (OwnBuilder::Single(builder), TableCell::Half(number) | TableCell::Single(number)) => {
                 builder.append_value(*number)
@@ -308,8 +336,8 @@ impl OwnBuilder {
         match self {
             OwnBuilder::Boolean(builder) => Arc::new(builder.finish()),
             OwnBuilder::Integer(builder, _) => builder.finish(),
-            OwnBuilder::Decimal128(builder) => Arc::new(builder.finish()),
-            OwnBuilder::Decimal256(builder) => Arc::new(builder.finish()),
+            OwnBuilder::Decimal128(builder, _) => Arc::new(builder.finish()),
+            OwnBuilder::Decimal256(builder, _) => Arc::new(builder.finish()),
             OwnBuilder::Single(builder) => Arc::new(builder.finish()),
             OwnBuilder::Double(builder) => Arc::new(builder.finish()),
             OwnBuilder::Text(builder) => Arc::new(builder.finish()),
@@ -322,6 +350,17 @@ impl OwnBuilder {
 /// The number with its sign in all 256 bits.
 fn two_complement(number: &WholeNumber) -> Lane {
     if number.is_negative { number.magnitude.wrapping_neg() } else { number.magnitude }
+}
+
+/// `base` to the power of `exponent`, modulo `2^256`.
+fn power(base: u64, exponent: u8) -> Lane {
+    Lane::from(base).wrapping_pow(Lane::from(exponent))
+}
+
+/// A decimal of another scale, which must not be smaller.
+fn scaled(number: &WholeNumber, from: i32, to: i8) -> Option<Lane> {
+    let digits = u8::try_from(i32::from(to) - from).ok()?;
+    Some(two_complement(number).wrapping_mul(power(10, digits)))
 }
 
 /// The lowest 128 bits.

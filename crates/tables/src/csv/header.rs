@@ -18,7 +18,7 @@ const COMMAS: &str = "save it with commas between the fields (and points in numb
 pub(super) fn check_header(header: &StringRecord, faults: &mut TableFaults) -> Vec<String> {
     let names: Vec<String> = header.iter().map(clean).collect();
     if names.iter().all(String::is_empty) {
-        faults.add(None, "is empty; the first line must name the columns");
+        faults.add(None, "is empty; a table names its columns at least");
         return Vec::new();
     }
     if let [name] = &names[..]

@@ -129,7 +129,7 @@ const EMPTY_LINE: &str = "stdin:3: is empty and rows follow: write what is missi
 #[test]
 fn the_form_of_a_file_is_checked() {
     for (text, expected) in [
-        (&b""[..], "stdin: is empty; the first line must name the columns"),
+        (&b""[..], "stdin: is empty; a table names its columns at least"),
         (b"age,age\n1,2\n", "stdin:1: two columns are called 'age'"),
         (b"age,b\n1,2\n3\n", "stdin:3: has 1 field, the header has 2"),
         (b"b\n1\n", "stdin:1: there is no column 'age'; the header has b"),
