@@ -45,7 +45,7 @@ const SIZES: [(&str, [&str; 2], Option<&str>); 18] = [
 ];
 
 /// Time in which the ordinary test starts new cases.
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_secs(30);
 
 /// Interval at which processes are examined.
 const PAUSE: Duration = Duration::from_millis(2);

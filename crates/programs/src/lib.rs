@@ -2,17 +2,17 @@
 
 mod biometric;
 pub mod choices;
+mod cnn;
 mod computing_parties;
-mod divisor;
 mod encryption;
-mod intersection;
+mod gcd;
 mod join;
-mod keyed_join;
 mod layers;
 mod linear_layer;
+mod ljoin;
 mod millionaires;
-mod network;
 mod password_reuse;
+mod psi;
 pub mod random;
 mod sorting;
 
@@ -27,17 +27,17 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(WithComputingParties(millionaires::Millionaires)),
         Box::new(WithComputingParties(sorting::Merge)),
         Box::new(WithComputingParties(sorting::Sort)),
-        Box::new(WithComputingParties(keyed_join::KeyedJoin)),
-        Box::new(WithComputingParties(join::LoopJoin)),
+        Box::new(WithComputingParties(join::KeyedJoin)),
+        Box::new(WithComputingParties(ljoin::LoopJoin)),
         Box::new(WithComputingParties(layers::MatrixVector)),
         Box::new(WithComputingParties(layers::BinaryLayer)),
         Box::new(WithComputingParties(linear_layer::LinearLayer)),
         Box::new(encryption::Aes128),
         Box::new(encryption::Sha256),
         Box::new(biometric::Biometric),
-        Box::new(intersection::Intersection),
-        Box::new(network::NeuralNetwork),
-        Box::new(WithComputingParties(divisor::GreatestDivisor)),
+        Box::new(psi::Intersection),
+        Box::new(cnn::NeuralNetwork),
+        Box::new(WithComputingParties(gcd::GreatestDivisor)),
     ]
 }
 
