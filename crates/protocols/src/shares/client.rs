@@ -186,15 +186,17 @@ pub(crate) fn subtract(shape: Shape, from: &mut [u8], share: &[u8]) {
 pub(crate) fn input_values(inputs: &Inputs, instruction: &Instruction) -> Zeroizing<Vec<u8>> {
     let shape = instruction.shape();
     let mut values = Zeroizing::new(vec![0; share_bytes(shape)]);
-    let lanes = inputs.lanes(instruction);
-    if shape.width > 64 {
-        packed::to_bits(lanes, shape.lanes as usize, &mut values);
-        return values;
-    }
-    let integers = Zeroizing::new(lanes.map(|lane| lane.as_limbs()[0]).collect::<Vec<u64>>());
+    let lanes = inputs.lanes(instruction).map(|lane| *lane.as_limbs());
+    let lanes: Zeroizing<Vec<[u64; 4]>> = Zeroizing::new(lanes.collect());
+    let limbs = |k: usize| -> Zeroizing<Vec<u64>> {
+        Zeroizing::new(lanes.iter().map(|limbs| limbs[k]).collect())
+    };
     match shape.sharing {
-        Sharing::Arithmetic => ring::store(&mut values, &integers, shape.width),
-        Sharing::Any | Sharing::Boolean | Sharing::Garbled => to_rows(&integers, &mut values),
+        Sharing::Arithmetic => ring::store(&mut values, &limbs(0), shape.width),
+        Sharing::Any | Sharing::Boolean | Sharing::Garbled => {
+            let rows_of_limb = values.chunks_mut(64 * packed::row_bytes(shape.lanes as usize));
+            rows_of_limb.enumerate().for_each(|(k, rows)| to_rows(&limbs(k), rows));
+        }
     }
     values
 }

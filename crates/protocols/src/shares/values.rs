@@ -52,9 +52,14 @@ pub(crate) fn bytes_mut<'a>(
 pub(crate) fn without_gaps(bytes: &[u8], shape: Shape) -> Words {
     let (width, lanes) = (usize::from(shape.width), shape.lanes as usize);
     let n = words(lanes);
+    let mut bits = blank(words(width * lanes));
+    if lanes.is_multiple_of(8) {
+        // There are no gaps.
+        bits.as_mut_bytes()[..bytes.len()].copy_from_slice(bytes);
+        return bits;
+    }
     let mut rows = blank(width * n);
     packed::rows_to_words(&mut rows, bytes, lanes);
-    let mut bits = blank(words(width * lanes));
     for (k, row) in rows.chunks_exact(n).enumerate() {
         put(&mut bits, k * lanes, row, lanes);
     }
@@ -96,6 +101,9 @@ pub(crate) fn lanes_of_share(shape: Shape, sum: &[u8]) -> Vec<Lane> {
 /// Writes bits that lie next to each other as packed rows.
 pub(crate) fn with_gaps(bits: &[u64], shape: Shape, bytes: &mut [u8]) {
     let lanes = shape.lanes as usize;
+    if lanes.is_multiple_of(8) {
+        return bytes.copy_from_slice(&bits.as_bytes()[..bytes.len()]);
+    }
     let mut row = blank(words(lanes));
     for (k, bytes) in bytes.chunks_exact_mut(lanes.div_ceil(8)).enumerate() {
         get(bits, k * lanes, &mut row, lanes);
