@@ -75,7 +75,7 @@ fn columns_are_taken_by_other_names() -> Result {
         ),
         ("--column site_b.elem=id", 2, "no input wants a column 'elem'; 'site_b' has element"),
         ("--column site_c.element=id", 2, "no input 'site_c' here; there are: site_a, site_b"),
-        ("--column id", 2, "--column id: expected [INPUT.]WANTED=FOUND"),
+        ("--column id", 2, "column 'id' is not of the form [INPUT.]WANTED=FOUND"),
     ] {
         place.run(&format!("{local} {more}"))?.failed_with(code)?.says(part)?;
     }

@@ -6,6 +6,7 @@ pub mod garbled;
 #[cfg(test)]
 mod harness;
 pub mod mixed;
+mod recorded;
 pub mod rep3;
 mod settings;
 mod shares;

@@ -1,28 +1,26 @@
 //! [`Templates`]: the recorded circuit of each kind of instruction, made once.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use phineus_bytecode::{ElementType, Instruction, Op, Phase, Sharing};
 use phineus_circuits::record::CircuitTemplate;
 use phineus_engine::bits::{Family, record, template_lanes};
 
+use crate::recorded::RecordedCircuits;
+
 /// Key of instructions with the same template.
 type Key = (Op, u16, bool, u32, [u64; 4]);
 
-/// Circuits that were recorded in this process. A circuit is public and depends only on its key,
-/// and recording AES takes 3 ms. So planning, garbling, preprocessing and the run share one
-/// recording.
-static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
-
-type Recorded = HashMap<(Family, Key), Arc<CircuitTemplate>>;
+static RECORDED: RecordedCircuits<(Family, Key), CircuitTemplate> = RecordedCircuits::new();
 
 /// The circuit of `family` for an instruction with this key.
 fn recorded(family: Family, key: Key, instruction: &Instruction) -> Arc<CircuitTemplate> {
-    // A circuit is put there whole or, if recording it panics, not at all.
-    let mut known = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
-    let new = || Arc::new(record(instruction, family));
-    known.entry((family, key)).or_insert_with(new).clone()
+    RECORDED.get((family, key), || {
+        let template = record(instruction, family);
+        let bytes = template.memory_bytes();
+        (template, bytes)
+    })
 }
 
 /// Circuits of one family for the instructions met so far.

@@ -107,7 +107,8 @@ pub fn count_all(
     if reading.repeat_keys == RepeatKeys::CountOnce
         && !description.inputs.iter().any(|port| port.order.is_unique())
     {
-        let message = "--repeat-keys count-once: no input of this program wants each key once";
+        let message =
+            "equal rows are to count once, and no input of this program wants each key once";
         return Err(Failure::usage(message).remedy("leave it out: repeated rows are no fault here"));
     }
     let mut counted = Files::new();

@@ -177,7 +177,8 @@ impl MemoryPool {
             let [own, total] = [own_bytes, total_bytes].map(quantity::bytes);
             let message =
                 format!("the process itself takes {own} of {total}: nothing is left for sessions");
-            return Err(Failure::new(codes::POOL, message));
+            return Err(Failure::new(codes::POOL, message)
+                .remedy("give more than that; what the sessions need comes on top"));
         }
         let seen_peak_bytes = phineus_engine::peak_resident_bytes().unwrap_or(0);
         let state = Mutex::new(PoolUse { seen_peak_bytes, ..PoolUse::default() });

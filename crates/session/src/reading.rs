@@ -47,14 +47,16 @@ impl Reading {
                 .split_once('=')
                 .filter(|(left, found)| !left.is_empty() && !found.is_empty())
                 .ok_or_else(|| {
-                    Failure::usage(format!("--column {argument}: expected [INPUT.]WANTED=FOUND"))
+                    Failure::usage(format!(
+                        "column '{argument}' is not of the form [INPUT.]WANTED=FOUND"
+                    ))
                 })?;
             let (targets, wanted) = targets(description, &ports, aliases, left)?;
             for port in targets {
                 let known = names.entry(port.name.clone()).or_default();
                 if let Some(first) = known.insert(wanted.to_owned(), found.trim().to_owned()) {
                     let message = format!(
-                        "--column says twice where '{wanted}' of '{}' is: {first} and {found}",
+                        "it is said twice where column '{wanted}' of '{}' is: {first} and {found}",
                         port.name
                     );
                     return Err(Failure::usage(message));
@@ -115,7 +117,7 @@ pub fn unknown_column(wanted: &str, ports: &[&InputPort]) -> Failure {
         [] => "there is no input here".to_owned(),
         ports => ports.iter().map(list).collect::<Vec<_>>().join("; "),
     };
-    let message = format!("--column: no input wants a column '{wanted}'; {known}");
+    let message = format!("no input wants a column '{wanted}'; {known}");
     Failure::new(codes::NO_SUCH_COLUMN, message).remedy(
         Remedy::new("write ")
             .field(RunField::Columns)
@@ -190,9 +192,9 @@ mod tests {
             (&["b.user=id"], Some(0), "there is no input 'b' here; there are: a"),
             (&["usr=id"], Some(2), "no input wants a column 'usr'; 'a' has user, p.hash; 'b' has"),
             (&["c.user=id"], Some(2), "there is no input 'c' here; there are: a, b, b.m"),
-            (&["user=id", "a.user=x"], None, "says twice where 'user' of 'a' is: id and x"),
-            (&["user"], None, "--column user: expected [INPUT.]WANTED=FOUND"),
-            (&["user="], None, "expected [INPUT.]WANTED=FOUND"),
+            (&["user=id", "a.user=x"], None, "said twice where column 'user' of 'a' is: id and x"),
+            (&["user"], None, "column 'user' is not of the form [INPUT.]WANTED=FOUND"),
+            (&["user="], None, "is not of the form [INPUT.]WANTED=FOUND"),
         ] {
             let message = names(columns, party).expect_err("a mistake");
             assert!(message.contains(part), "{message}");

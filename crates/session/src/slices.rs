@@ -127,14 +127,16 @@ pub fn sentence(
             let most = quantity::bytes(rule);
             return Some(format!(
                 "{} in a round of openings at most; up to {most} where a run measures that the \
-                 parties are far apart (or say --net)",
+                 parties are far apart (or where the network is stated)",
                 quantity::bytes(bytes)
             ));
         }
         _ if bytes < rule => "rounds then send for 16 times as long as they wait, or for longer",
         HELD_BYTES_MAX => "more saves rounds but no time",
-        _ if least_limit_bytes < SHORT_BYTES => "a sixteenth of the least --memory of all parties",
-        _ => "an eighth of the least --memory of all parties",
+        _ if least_limit_bytes < SHORT_BYTES => {
+            "a sixteenth of the least memory limit of all parties"
+        }
+        _ => "an eighth of the least memory limit of all parties",
     };
     Some(format!("{} in a round of openings at most: {why}", quantity::bytes(bytes)))
 }

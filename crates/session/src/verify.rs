@@ -162,7 +162,7 @@ pub fn compare(
 /// If an input is stdin.
 pub fn refuse_stdin(assigned: &BoundTables<'_>) -> Result<(), Failure> {
     match assigned.values().any(|from| from.is_stdin()) {
-        true => Err(Failure::usage("--verify reads the inputs again, so none can be stdin")),
+        true => Err(Failure::usage("verification reads the inputs again, so none can be stdin")),
         false => Ok(()),
     }
 }

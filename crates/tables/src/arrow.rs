@@ -9,6 +9,7 @@
 
 mod batches;
 mod cells;
+mod own;
 mod survey;
 pub(crate) mod write;
 

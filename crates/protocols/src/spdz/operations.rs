@@ -2,7 +2,7 @@
 //! planner must know of them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{ElementType, Instruction, Interaction, Op, RoundModel, Sharing};
@@ -13,6 +13,7 @@ use phineus_engine::bits::{Family, is_repeated, record, template_lanes};
 
 use super::Masks;
 use super::script::{Modulus, Script, ScriptRecorder, ShareRow};
+use crate::recorded::RecordedCircuits;
 
 /// How an instruction is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,22 +94,18 @@ pub(super) fn matrix_size(instruction: &Instruction) -> MatrixSize {
 /// Key of instructions with the same script.
 type Key = (Op, ElementType, u32, [u64; 4], bool);
 
-/// Scripts that were recorded in this process. A script is public and depends only on the modulus
-/// and its key, so planning, the run and preprocessing share one recording.
-static RECORDED: LazyLock<Mutex<Recorded>> = LazyLock::new(Mutex::default);
-
-type Recorded = HashMap<(Modulus, Key), Arc<Script>>;
+static RECORDED: RecordedCircuits<(Modulus, Key), Script> = RecordedCircuits::new();
 
 /// The script for a modulus and an instruction with this key.
 fn recorded(modulus: Modulus, key: Key, instruction: &Instruction) -> Arc<Script> {
-    // A script is put there whole or, if recording it panics, not at all.
-    let mut known = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_integer = is_integer(instruction);
-    let new = || match is_integer {
-        true => integer_script(instruction, modulus),
-        false => from_template(record(instruction, Family::LeastDepth), modulus),
-    };
-    known.entry((modulus, key)).or_insert_with(|| Arc::new(new())).clone()
+    RECORDED.get((modulus, key), || {
+        let script = match is_integer(instruction) {
+            true => integer_script(instruction, modulus),
+            false => from_template(record(instruction, Family::LeastDepth), modulus),
+        };
+        let bytes = script.memory_bytes();
+        (script, bytes)
+    })
 }
 
 /// Whether an instruction computes on integers in the field, and not on bits.

@@ -5,8 +5,8 @@ use std::mem;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
-    Float32Builder, Float64Builder, PrimitiveBuilder, StringBuilder,
+    BooleanBuilder, Decimal128Builder, Decimal256Builder, Float64Builder, PrimitiveBuilder,
+    StringBuilder,
 };
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -18,7 +18,8 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
-use crate::cell::{CellType, TableCell, WholeNumber, format_value};
+use super::own::{OwnBuilder, type_of_own};
+use crate::cell::{TableCell, format_value};
 use crate::error::{Error, RefusalKind};
 use crate::sink::{OwnColumn, ResultHeader, TableSink};
 
@@ -26,7 +27,7 @@ use crate::sink::{OwnColumn, ResultHeader, TableSink};
 const BATCH_ROWS: usize = 4096;
 
 /// Digits of the widest whole numbers: `2^126 < 10^38`, `2^252 < 10^76`.
-const DIGITS_128: u8 = 38;
+pub(super) const DIGITS_128: u8 = 38;
 const DIGITS_256: u8 = 76;
 
 /// The type that holds the values of a column exactly.
@@ -124,38 +125,13 @@ pub(crate) fn schema_of(head: &ResultHeader<'_>) -> Result<SchemaRef, String> {
     Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>, String>>()?)))
 }
 
-/// The type that holds the owner's cells.
-fn type_of_own(cell_type: CellType) -> DataType {
-    match cell_type {
-        CellType::Boolean => DataType::Boolean,
-        CellType::Integer { width, is_signed } => {
-            type_of(&integer_column(width, is_signed)).expect("there are integers of 64 bits")
-        }
-        CellType::Decimal { digits: digits @ ..=DIGITS_128, scale } => {
-            DataType::Decimal128(digits, scale)
-        }
-        CellType::Decimal { digits, scale } => DataType::Decimal256(digits, scale),
-        CellType::Single => DataType::Float32,
-        CellType::Double => DataType::Float64,
-        CellType::Text => DataType::Utf8,
-        CellType::Bytes => DataType::Binary,
-        CellType::Date => DataType::Date32,
-    }
-}
-
-/// A column of integers of so many bits.
-fn integer_column(width: u16, is_signed: bool) -> Column {
-    let element = ElementType::integer(width, is_signed);
-    Column { name: String::new(), element, encoding: Encoding::Number }
-}
-
 /// The refusal of columns that the format cannot hold.
 pub(crate) fn refused(what: String) -> Error {
     Error::refused(RefusalKind::NotWritable, "the result", what).remedy("write it as .csv")
 }
 
 /// Values of a column on their way into an array.
-enum ColumnBuilder {
+pub(super) enum ColumnBuilder {
     Boolean(BooleanBuilder),
     Int8(PrimitiveBuilder<Int8Type>),
     Int16(PrimitiveBuilder<Int16Type>),
@@ -172,7 +148,7 @@ enum ColumnBuilder {
 }
 
 impl ColumnBuilder {
-    fn new(column: &Column, data_type: &DataType) -> ColumnBuilder {
+    pub(super) fn new(column: &Column, data_type: &DataType) -> ColumnBuilder {
         match (data_type, column.encoding) {
             (DataType::Boolean, _) => ColumnBuilder::Boolean(BooleanBuilder::new()),
             (DataType::Int8, _) => ColumnBuilder::Int8(PrimitiveBuilder::new()),
@@ -196,7 +172,7 @@ impl ColumnBuilder {
         }
     }
 
-    fn push(&mut self, value: Option<Lane>, column: &Column) {
+    pub(super) fn push(&mut self, value: Option<Lane>, column: &Column) {
         // The value with its sign in all 256 bits.
         let extended = value.map(|value| {
             let width = column.element.width();
@@ -238,7 +214,7 @@ impl ColumnBuilder {
         }
     }
 
-    fn finish(&mut self) -> ArrayRef {
+    pub(super) fn finish(&mut self) -> ArrayRef {
         match self {
             ColumnBuilder::Boolean(builder) => Arc::new(builder.finish()),
             ColumnBuilder::Int8(builder) => Arc::new(builder.finish()),
@@ -257,114 +233,13 @@ impl ColumnBuilder {
     }
 }
 
-/// Cells of an owner's column on their way into an array.
-enum OwnBuilder {
-    Boolean(BooleanBuilder),
-    Integer(ColumnBuilder, Column),
-    Decimal128(Decimal128Builder, i8),
-    Decimal256(Decimal256Builder, i8),
-    Single(Float32Builder),
-    Double(Float64Builder),
-    Text(StringBuilder),
-    Bytes(BinaryBuilder),
-    Date(Date32Builder),
-}
-
-impl OwnBuilder {
-    fn new(cell_type: CellType) -> OwnBuilder {
-        let data_type = type_of_own(cell_type);
-        match cell_type {
-            CellType::Boolean => OwnBuilder::Boolean(BooleanBuilder::new()),
-            CellType::Integer { width, is_signed } => {
-                let column = integer_column(width, is_signed);
-                OwnBuilder::Integer(ColumnBuilder::new(&column, &data_type), column)
-            }
-            CellType::Decimal { digits: ..=DIGITS_128, scale } => {
-                OwnBuilder::Decimal128(Decimal128Builder::new().with_data_type(data_type), scale)
-            }
-            CellType::Decimal { scale, .. } => {
-                OwnBuilder::Decimal256(Decimal256Builder::new().with_data_type(data_type), scale)
-            }
-            CellType::Single => OwnBuilder::Single(Float32Builder::new()),
-            CellType::Double => OwnBuilder::Double(Float64Builder::new()),
-            CellType::Text => OwnBuilder::Text(StringBuilder::new()),
-            CellType::Bytes => OwnBuilder::Bytes(BinaryBuilder::new()),
-            CellType::Date => OwnBuilder::Date(Date32Builder::new()),
-        }
-    }
-
-    /// Whether the cell is of the column's type, and was taken.
-    fn push(&mut self, cell: &TableCell<'_>) -> bool {
-        match (self, cell) {
-            (OwnBuilder::Boolean(builder), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Integer(builder, column), TableCell::Null) => builder.push(None, column),
-            (OwnBuilder::Decimal128(builder, _), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Decimal256(builder, _), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Single(builder), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Double(builder), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Text(builder), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Bytes(builder), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Date(builder), TableCell::Null) => builder.append_null(),
-            (OwnBuilder::Boolean(builder), TableCell::Boolean(bit)) => builder.append_value(*bit),
-            (OwnBuilder::Integer(builder, column), TableCell::Integer(number)) => {
-                let value = two_complement(number) & mask_of(column.element.width());
-                builder.push(Some(value), column);
-            }
-            (OwnBuilder::Decimal128(builder, to), TableCell::Decimal { number, scale }) => {
-                let Some(value) = scaled(number, *scale, *to) else { return false };
-                builder.append_value(i128_of(value));
-            }
-            (OwnBuilder::Decimal256(builder, to), TableCell::Decimal { number, scale }) => {
-                let Some(value) = scaled(number, *scale, *to) else { return false };
-                builder.append_value(i256::from_le_bytes(value.to_le_bytes()));
-            }
-            (OwnBuilder::Single(builder), TableCell::Half(number) | TableCell::Single(number)) => {
-                builder.append_value(*number)
-            }
-            (OwnBuilder::Double(builder), TableCell::Double(number)) => {
-                builder.append_value(*number);
-            }
-            (OwnBuilder::Text(builder), TableCell::Text(text)) => builder.append_value(text),
-            (OwnBuilder::Bytes(builder), TableCell::Bytes(bytes)) => builder.append_value(bytes),
-            (OwnBuilder::Date(builder), TableCell::Date(days)) => builder.append_value(*days),
-            _ => return false,
-        }
-        true
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            OwnBuilder::Boolean(builder) => Arc::new(builder.finish()),
-            OwnBuilder::Integer(builder, _) => builder.finish(),
-            OwnBuilder::Decimal128(builder, _) => Arc::new(builder.finish()),
-            OwnBuilder::Decimal256(builder, _) => Arc::new(builder.finish()),
-            OwnBuilder::Single(builder) => Arc::new(builder.finish()),
-            OwnBuilder::Double(builder) => Arc::new(builder.finish()),
-            OwnBuilder::Text(builder) => Arc::new(builder.finish()),
-            OwnBuilder::Bytes(builder) => Arc::new(builder.finish()),
-            OwnBuilder::Date(builder) => Arc::new(builder.finish()),
-        }
-    }
-}
-
-/// The number with its sign in all 256 bits.
-fn two_complement(number: &WholeNumber) -> Lane {
-    if number.is_negative { number.magnitude.wrapping_neg() } else { number.magnitude }
-}
-
 /// `base` to the power of `exponent`, modulo `2^256`.
-fn power(base: u64, exponent: u8) -> Lane {
+pub(super) fn power(base: u64, exponent: u8) -> Lane {
     Lane::from(base).wrapping_pow(Lane::from(exponent))
 }
 
-/// A decimal of another scale, which must not be smaller.
-fn scaled(number: &WholeNumber, from: i32, to: i8) -> Option<Lane> {
-    let digits = u8::try_from(i32::from(to) - from).ok()?;
-    Some(two_complement(number).wrapping_mul(power(10, digits)))
-}
-
 /// The lowest 128 bits.
-fn i128_of(value: Lane) -> i128 {
+pub(super) fn i128_of(value: Lane) -> i128 {
     let limbs = value.as_limbs();
     (u128::from(limbs[0]) | u128::from(limbs[1]) << 64) as i128
 }
