@@ -22,7 +22,7 @@ use super::keys::Keys;
 use super::messages::{MaskedProducts, RoundMessages};
 use crate::shares::elements::Element;
 use crate::shares::repeated::{CHUNK_WORDS, RepeatedChunk, RepeatedOperand};
-use crate::shares::words::{Line, bits_of, get, last_mask, put, words, words_of};
+use crate::shares::words::{Line, add_bits, bits_of, get, last_mask, put, words, words_of};
 
 /// Lanes of the widest chunk: one register of 512 bits for each component.
 const CHUNK_LANES: usize = 64 * CHUNK_WORDS;
@@ -192,48 +192,32 @@ impl RunningGroup {
         }
     }
 
-    /// 64 lanes of a slot from `first` on, or as many as there are.
-    fn lanes_of(&self, row: (usize, usize), first: usize, count: usize) -> u64 {
-        let rows = u64::elements(self.rows.as_bytes());
-        let low = rows[self.group.place(row, first / 64)] >> (first % 64);
-        let high = match first % 64 + count > 64 {
-            true => rows[self.group.place(row, first / 64 + 1)] << (64 - first % 64),
-            false => 0,
-        };
-        (low | high) & last_mask(count)
-    }
-
-    /// Writes results of an instruction, whose lanes begin at `first`.
-    fn store(
-        &self,
-        circuit: &Instruction,
-        (first, lanes): (usize, usize),
-        results: &mut [&mut [u8]],
-    ) {
-        let mut outputs = &self.group.template.outputs[..];
+    /// Writes results of an instruction.
+    fn store(&self, circuit: &Instruction, place: GroupSlot, results: &mut [&mut [u8]]) {
+        let (rows, mut outputs) =
+            (u64::elements(self.rows.as_bytes()), &self.group.template.outputs[..]);
         for (k, bytes) in results.iter_mut().enumerate() {
             let shape = circuit.result_shape(k);
             let (size, row_bytes) = (share_bytes(shape), (shape.lanes as usize).div_ceil(8));
-            let is_whole = shape.lanes as usize == lanes;
+            // Each bit of a result that is not whole is a row of its own.
+            let is_whole = shape.lanes as usize == place.lanes;
             let slots_of_row = if is_whole { 1 } else { shape.lanes as usize };
             let slots;
             (slots, outputs) = outputs.split_at(usize::from(shape.width) * slots_of_row);
             bytes.fill(0);
             for (component, bytes) in bytes.chunks_exact_mut(size).enumerate() {
-                let rows = bytes.chunks_exact_mut(row_bytes).zip(slots.chunks_exact(slots_of_row));
-                for (row, slots) in rows {
-                    if is_whole {
-                        for (k, bytes) in row.chunks_mut(8).enumerate() {
-                            let count = (lanes - 64 * k).min(64);
-                            let slot = (slots[0] as usize, component);
-                            let word = self.lanes_of(slot, first + 64 * k, count).to_le_bytes();
-                            bytes.copy_from_slice(&word[..bytes.len()]);
-                        }
-                        continue;
-                    }
-                    for (j, &slot) in slots.iter().enumerate() {
-                        let bit = self.lanes_of((slot as usize, component), first, 1) as u8;
-                        row[j / 8] |= bit << (j % 8);
+                let mut pieces = Vec::new();
+                self.cut(&mut pieces, place, component, (&[], 0));
+                let targets =
+                    bytes.chunks_exact_mut(row_bytes).zip(slots.chunks_exact(slots_of_row));
+                for (row, slots) in targets {
+                    for ((bit, &slot), piece) in slots
+                        .iter()
+                        .enumerate()
+                        .flat_map(|slot| pieces.iter().map(move |piece| (slot, piece)))
+                    {
+                        let lanes = rows[piece.at + slot as usize * piece.step] >> piece.shift;
+                        add_bits(row, piece.from + bit, lanes & last_mask(piece.count));
                     }
                 }
             }
@@ -465,7 +449,7 @@ impl Circuits {
     pub(super) fn write(&self, place: GroupSlot, circuit: &Instruction, results: &mut [&mut [u8]]) {
         let done = self.finished.iter().find(|done| done.id == place.group);
         let done = done.expect("the planner finishes what is done before the next round");
-        done.store(circuit, (place.first, place.lanes), results);
+        done.store(circuit, place, results);
     }
 
     /// Whether nothing is in flight.
@@ -496,5 +480,5 @@ pub(super) fn run_whole(
     let place = GroupSlot { group: (0, 0), first: 0, lanes };
     running.load(&[StartingInstruction { circuit: *circuit, place, operands_at: 0 }], operands);
     running.run(None, &mut [], adds_constants);
-    running.store(circuit, (0, lanes), results);
+    running.store(circuit, place, results);
 }

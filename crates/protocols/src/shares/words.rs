@@ -58,6 +58,12 @@ pub(crate) fn get(source: &[u64], at: usize, target: &mut [u64], count: usize) {
     }
 }
 
+/// Adds 64 bits, by OR, to those of `bytes` from bit `at` on, or as many as there are.
+pub(crate) fn add_bits(bytes: &mut [u8], at: usize, bits: u64) {
+    let shifted = (u128::from(bits) << (at % 8)).to_le_bytes();
+    bytes[at / 8..].iter_mut().zip(shifted).for_each(|(byte, more)| *byte |= more);
+}
+
 /// 64 bits of `bytes` from bit `from` on, or as many as there are.
 pub(crate) fn bits_of(bytes: &[u8], from: usize) -> u64 {
     let bytes = &bytes[from / 8..];
