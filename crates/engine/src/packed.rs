@@ -12,7 +12,7 @@
 //! Cost: rows move by bytes where lanes do by eights, else by 56 bits at a time, blocks of 1, 2 and
 //! 4 lanes by shuffles of words. Nothing is allocated.
 
-use phineus_bytecode::{Instruction, Lane, Op};
+use phineus_bytecode::{Instruction, Op};
 
 mod bits;
 
@@ -313,26 +313,6 @@ pub fn words_to_rows(rows: &mut [u8], words: &[u64], lanes: usize) {
             *last &= last_mask(lanes);
         }
     }
-}
-
-/// Spreads `count` lanes into rows.
-pub fn to_bits(lanes: impl Iterator<Item = Lane>, count: usize, rows: &mut [u8]) {
-    rows.fill(0);
-    for (j, lane) in lanes.enumerate() {
-        let limbs = lane.as_limbs();
-        for (i, row) in rows.chunks_exact_mut(row_bytes(count)).enumerate() {
-            row[j / 8] |= ((limbs[i / 64] >> (i % 64) & 1) as u8) << (j % 8);
-        }
-    }
-}
-
-/// The inverse of [`to_bits`]: lane `j` of `count`.
-pub fn from_bits(rows: &[u8], count: usize, j: usize) -> Lane {
-    let mut limbs = [0u64; 4];
-    for (i, row) in rows.chunks_exact(row_bytes(count)).enumerate() {
-        limbs[i / 64] |= u64::from(row[j / 8] >> (j % 8) & 1) << (i % 64);
-    }
-    Lane::from_limbs(limbs)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Local operations on packed rows against the meanings in the op table.
 
 use phineus_bytecode::random::{RandomOptions, SeededRng, Seeds, random_program};
-use phineus_bytecode::{Instruction, Lanes, OPS, Op};
+use phineus_bytecode::{Instruction, Lane, Lanes, OPS, Op};
 
-use super::{execute, from_bits, row_bytes, row_words, rows_to_words, to_bits, words_to_rows};
+use super::{execute, row_bytes, row_words, rows_to_words, words_to_rows};
 
 /// The operations that are local, by name.
 const LOCAL: [&str; 20] = [
@@ -28,6 +28,26 @@ const LOCAL: [&str; 20] = [
     "lane_xor",
     "abs",
 ];
+
+/// Spreads `count` lanes into rows.
+fn to_bits(lanes: impl Iterator<Item = Lane>, count: usize, rows: &mut [u8]) {
+    rows.fill(0);
+    for (j, lane) in lanes.enumerate() {
+        let limbs = lane.as_limbs();
+        for (i, row) in rows.chunks_exact_mut(row_bytes(count)).enumerate() {
+            row[j / 8] |= ((limbs[i / 64] >> (i % 64) & 1) as u8) << (j % 8);
+        }
+    }
+}
+
+/// The inverse of `to_bits`: lane `j` of `count`.
+fn from_bits(rows: &[u8], count: usize, j: usize) -> Lane {
+    let mut limbs = [0u64; 4];
+    for (i, row) in rows.chunks_exact(row_bytes(count)).enumerate() {
+        limbs[i / 64] |= u64::from(row[j / 8] >> (j % 8) & 1) << (i % 64);
+    }
+    Lane::from_limbs(limbs)
+}
 
 fn pack(lanes: &Lanes, width: u16) -> Vec<u8> {
     let mut rows = vec![0xa5; usize::from(width) * row_bytes(lanes.len())];

@@ -23,6 +23,7 @@ use crate::bmr::{Evaluation, GarbledTables};
 use crate::shares::client::Clients;
 use crate::shares::elements::execute;
 use crate::shares::ring;
+use crate::shares::transpose::to_rows;
 use crate::shares::values::{add_share, blank, bytes, bytes_mut, lanes_of_share, without_gaps};
 use crate::shares::words::words;
 
@@ -223,7 +224,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         let mut own = Zeroizing::new(vec![0; share_bytes(shape)]);
         let mut elements = blank(lanes);
         ring::load(&mut elements, operand, width);
-        packed::to_bits(elements.iter().map(|&element| Lane::from(element)), lanes, &mut own);
+        to_rows(&elements, &mut own);
         let mut rows = blank(w * n);
         for owner in 0..count {
             let values = (owner == me).then_some(own.as_slice());

@@ -15,11 +15,10 @@
 //! Not protected: a party can tell a wrong key; only its select bit is looked at.
 
 use phineus_bytecode::layout::share_bytes;
-use phineus_bytecode::{Instruction, Lane, Phase, Shape, Sharing};
+use phineus_bytecode::{Instruction, Phase, Shape, Sharing};
 use phineus_channels::{Channel, Parties};
 use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_crypto::{Block, SecretBit};
-use phineus_engine::packed;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -30,6 +29,7 @@ use super::templates::{Method, way};
 use crate::ProtocolError;
 use crate::bmr::Evaluation;
 use crate::shares::ring;
+use crate::shares::transpose::to_rows;
 use crate::shares::values::{Words, blank, with_gaps, without_gaps};
 use crate::shares::words::{put, words};
 
@@ -220,7 +220,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         let mut elements = blank(lanes);
         ring::load(&mut elements, operand, shape.width);
         let mut own = Zeroizing::new(vec![0; share_bytes(shape)]);
-        packed::to_bits(elements.iter().map(|&element| Lane::from(element)), lanes, &mut own);
+        to_rows(&elements, &mut own);
         let mut share = Zeroizing::new(vec![0; own.len()]);
         let count = self.parties.count();
         let mut bits = blank(words(count * wires));

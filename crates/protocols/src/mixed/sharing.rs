@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::driver::MixedDriver;
 use crate::ProtocolError;
-use crate::shares::client::unpack;
+use crate::shares::client::{input_values, unpack};
 use crate::shares::ring::load;
 use crate::shares::values::{Words, blank};
 
@@ -35,11 +35,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         if let Some(client) = owner.checked_sub(self.parties.count()) {
             return self.share_of_client(client, shape, share);
         }
-        let values = (owner == self.parties.me()).then(|| {
-            let mut values = Zeroizing::new(vec![0; share_bytes(shape)]);
-            packed::to_bits(self.inputs.lanes(instruction), shape.lanes as usize, &mut values);
-            values
-        });
+        let values = (owner == self.parties.me()).then(|| input_values(&self.inputs, instruction));
         self.share_bits(owner, shape, share, values.as_ref().map(|values| values.as_slice()));
         Ok(())
     }
