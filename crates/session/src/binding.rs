@@ -7,7 +7,7 @@ use phineus_bytecode::{Column, Description, ElementType, InputPort, Lane, Table}
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_tables::repeats::{self, leave_out};
 use phineus_tables::row_order::arrange;
-use phineus_tables::{Input, OwnRows, TextKey, check_columns, check_only_column, format_value};
+use phineus_tables::{Input, TextKey, check_columns, check_only_column, format_value};
 
 use crate::failure::{Failure, Fault, Place, Remedy, RunField, codes};
 use crate::inputs::{InputTable, TableFrom};
@@ -197,7 +197,11 @@ pub fn read_inputs(
             let column = port.columns.get(range.column).zip(stated.get_mut(range.column));
             column.into_iter().for_each(|(column, stated)| *stated = Some(shown(range, column)));
         }
-        let read = counted.read(&port.columns, &stated, text_key)?;
+        let is_wanted = is_subject(description, arrangements.len());
+        let read = match is_wanted {
+            true => counted.read_shown(&port.columns, &stated, text_key)?,
+            false => counted.read(&port.columns, &stated, text_key)?,
+        };
         let (table, lines) = (read.table, read.lines);
         notes.extend(repeats::note(counted).into_iter().chain(read.notes));
         if counted.rows == 0 {
@@ -206,10 +210,6 @@ pub fn read_inputs(
         let own = ranges.iter().filter(|range| range.input == port.name);
         faults.extend(own.flat_map(|range| outside(range, &table, counted, &lines)));
         let (table, rows) = arrange(table, &port.order, counted, &lines)?;
-        let is_wanted = is_subject(description, arrangements.len());
-        if is_wanted {
-            OwnRows::check(counted)?;
-        }
         arrangements.push(rows.filter(|_| is_wanted));
         Ok(Some(table))
     };

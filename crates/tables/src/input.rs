@@ -9,6 +9,7 @@ use crate::cell::{self, TableCell};
 use crate::content::ContentHash;
 use crate::error::{Error, RowLocation, TableFaults};
 use crate::header::places_in;
+use crate::rows::shown_columns;
 use crate::source::{RowReader, TableHeader, TableSource};
 use crate::text::TextCounts;
 use crate::text_key::TextKey;
@@ -100,6 +101,31 @@ impl Input {
         stated: &[Option<String>],
         text_key: &TextKey,
     ) -> Result<ReadInput, Error> {
+        self.read_with((columns, stated), &[], text_key)
+    }
+
+    /// As [`Input::read`], for a table whose rows are shown beside results: columns that are only shown are
+    /// decoded in the same pass, so that one that cannot be is found before anything is computed.
+    ///
+    /// # Errors
+    /// As [`Input::read`], and columns that cannot be decoded.
+    pub fn read_shown(
+        &self,
+        columns: &[Column],
+        stated: &[Option<String>],
+        text_key: &TextKey,
+    ) -> Result<ReadInput, Error> {
+        let shown = shown_columns(&*self.source.open()?).map_or(Vec::new(), |(_, places)| places);
+        self.read_with((columns, stated), &shown, text_key)
+    }
+
+    /// Reads `columns`, and decodes those at the places `shown`.
+    fn read_with(
+        &self,
+        (columns, stated): (&[Column], &[Option<String>]),
+        shown: &[usize],
+        text_key: &TextKey,
+    ) -> Result<ReadInput, Error> {
         let mut faults = TableFaults::new(self.source.name());
         let mut reader = self.source.open()?;
         let places = places_in(&reader.header(), self, columns, &mut faults);
@@ -109,7 +135,7 @@ impl Input {
             }
         }
         if !places.is_empty()
-            && let Err(what) = reader.select(&places)
+            && let Err(what) = reader.select(&[&places, shown].concat())
         {
             faults.add(None, what);
         }

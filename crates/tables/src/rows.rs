@@ -23,17 +23,7 @@ impl<'a> OwnRows<'a> {
     /// If it cannot be read any more.
     pub fn open(input: &'a Input) -> Result<OwnRows<'a>, Error> {
         let mut reader = input.source.open()?;
-        let shown: Option<(Vec<OwnColumn>, Vec<usize>)> = match reader.header() {
-            TableHeader::Named(names, _) => Some(
-                (names.iter().zip(0..))
-                    .filter_map(|(name, place)| {
-                        let cell_type = reader.cell_type(place)?;
-                        Some((OwnColumn { name: name.clone(), cell_type }, place))
-                    })
-                    .unzip(),
-            ),
-            TableHeader::Numbered(_) => None,
-        };
+        let shown = shown_columns(&*reader);
         let places = shown.as_ref().map_or(&[][..], |(_, places)| places);
         reader.select(places).map_err(|what| changed(input, &what))?;
         Ok(OwnRows { input, reader, shown, table_row: 0 })
@@ -58,47 +48,28 @@ impl<'a> OwnRows<'a> {
         left_out.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Makes sure that all rows can be shown, before anything is computed.
-    ///
-    /// # Errors
-    /// If a row cannot be read.
-    pub fn check(input: &Input) -> Result<(), Error> {
-        let failed = |what: &str| {
-            let what = format!("its rows cannot be shown beside the result: {what}");
-            Error::refused(RefusalKind::Malformed, input.source.name(), what)
-                .remedy("write the file again, or without the columns that nobody needs")
-        };
-        let mut rows = OwnRows::open(input)?;
-        (0..input.rows).try_for_each(|_| rows.advance().map(drop)).map_err(|what| failed(&what))
-    }
-
     /// The next row, a cell for each column that is shown.
     ///
     /// # Errors
     /// If the table changed since it was read.
     pub fn next_row(&mut self) -> Result<Vec<TableCell<'_>>, Error> {
-        let row = self.advance().map_err(|what| changed(self.input, &what))?;
-        Ok(match &self.shown {
-            Some((_, places)) => places.iter().map(|&place| self.reader.cell(place)).collect(),
-            None => vec![TableCell::Integer(WholeNumber::from(row))],
-        })
-    }
-
-    /// Goes to the next row that is not left out; returns its number in the table.
-    fn advance(&mut self) -> Result<u64, String> {
         loop {
             let row = self.table_row;
             self.table_row += 1;
             match self.reader.advance() {
                 Ok(true) => {}
-                Ok(false) => return Err("it has fewer rows".to_owned()),
-                Err(fault) => return Err(fault.what),
+                Ok(false) => return Err(changed(self.input, "it has fewer rows")),
+                Err(fault) => return Err(changed(self.input, &fault.what)),
             }
             let is_left_out =
                 u32::try_from(row).is_ok_and(|row| self.input.repeated.binary_search(&row).is_ok());
-            if !is_left_out {
-                return Ok(row);
+            if is_left_out {
+                continue;
             }
+            return Ok(match &self.shown {
+                Some((_, places)) => places.iter().map(|&place| self.reader.cell(place)).collect(),
+                None => vec![TableCell::Integer(WholeNumber::from(row))],
+            });
         }
     }
 
@@ -115,6 +86,16 @@ impl<'a> OwnRows<'a> {
             Err(error) => Err(changed(self.input, &error)),
         }
     }
+}
+
+/// The columns that can be shown, and where they are in the table; none if they have no names.
+pub(crate) fn shown_columns(reader: &dyn RowReader) -> Option<(Vec<OwnColumn>, Vec<usize>)> {
+    let TableHeader::Named(names, _) = reader.header() else { return None };
+    let shown = names.iter().zip(0..).filter_map(|(name, place)| {
+        let cell_type = reader.cell_type(place)?;
+        Some((OwnColumn { name: name.clone(), cell_type }, place))
+    });
+    Some(shown.unzip())
 }
 
 fn changed(input: &Input, what: &str) -> Error {

@@ -378,6 +378,31 @@ fn streams_that_were_cut_between_batches_are_refused() {
     assert!(message.contains("ends without its end mark"), "{message}");
 }
 
+/// A column that nobody computes on, but that is shown, is decoded with those that are read.
+#[test]
+fn columns_that_are_only_shown_are_decoded_before() {
+    let id = column("id", ElementType::unsigned(8), Encoding::Number);
+    let own = [
+        own_column("id", CellType::Integer { width: 8, is_signed: false }),
+        own_column("who", CellType::Text),
+    ];
+    let mut bytes = Vec::new();
+    {
+        let mut sink = sink(Format::ArrowStream, &mut bytes);
+        sink.begin(&ResultHeader { own: &own, columns: &[], rows: 1 }).expect("memory");
+        let row = [TableCell::Integer(7u64.into()), TableCell::Text("needle".into())];
+        sink.row(&row, &[]).expect("memory");
+        sink.end().expect("memory");
+    }
+    let place = bytes.windows(6).position(|six| six == b"needle").expect("it is not compressed");
+    bytes[place] = 0xff;
+    let input = Input::count(open(Content::Bytes(bytes)).expect("known")).expect("right");
+    let (columns, key) = (std::slice::from_ref(&id), TextKey::within_a_file());
+    assert!(input.read(columns, &[], &key).is_ok(), "it does not need the text");
+    let message = input.read_shown(columns, &[], &key).err().expect("no UTF-8").to_string();
+    assert!(!message.contains("changed"), "{message}");
+}
+
 /// A float of 16 bits represents all whole numbers up to 2^11 only.
 #[test]
 fn halves_are_whole_numbers_up_to_2_to_the_11() {
