@@ -4,6 +4,17 @@ mod common;
 
 use common::{Done, Place, Result, users};
 
+/// Makes the inputs of a program; returns the options that name them.
+fn generated(place: &Place, sized: &str) -> Result<String> {
+    let data = place.run(&format!("data {sized} --json"))?.succeeded()?;
+    let files: serde_json::Value = serde_json::from_str(&data.stdout)?;
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
+    let files = files.as_array().ok_or("a list")?.iter();
+    Ok(files
+        .map(|file| format!(" --in {}={}", text(&file["input"]), text(&file["file"])))
+        .collect())
+}
+
 /// Every protocol of the list, so that a new one is not forgotten.
 #[test]
 fn every_protocol_equals_the_plaintext() -> Result {
@@ -12,13 +23,7 @@ fn every_protocol_equals_the_plaintext() -> Result {
         let parties = (*protocol.parties().start()).max(2);
         for program in ["psi --param n=5", "biometric --param n=4", "millionaires"] {
             let sized = format!("{program} --param parties={parties}");
-            let data = place.run(&format!("data {sized} --out-dir in --json"))?.succeeded()?;
-            let files: serde_json::Value = serde_json::from_str(&data.stdout)?;
-            let files = files.as_array().ok_or("a list")?.iter();
-            let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
-            let inputs =
-                files.map(|file| format!(" --in {}={}", text(&file["input"]), text(&file["file"])));
-            let inputs: String = inputs.collect();
+            let inputs = generated(&place, &sized)?;
             let line =
                 format!("run {sized} --local --verify --report none --protocol {name}{inputs}");
             let done = place.run(&line)?.succeeded().map_err(|e| format!("{line}: {e}"))?;
@@ -43,14 +48,7 @@ fn every_program_equals_its_twin() -> Result {
     ] {
         let place = Place::new()?;
         let param = if size.is_empty() { String::new() } else { format!("--param {size}") };
-        let data = place.run(&format!("data {name} {param} --json"))?.succeeded()?;
-        let files: serde_json::Value = serde_json::from_str(&data.stdout)?;
-        let mut inputs = String::new();
-        for file in files.as_array().ok_or("a list")? {
-            let (port, path) = (&file["input"], &file["file"]);
-            let text = |value: &serde_json::Value| value.as_str().unwrap_or("").to_owned();
-            inputs.push_str(&format!(" --in {}={}", text(port), text(path)));
-        }
+        let inputs = generated(&place, &format!("{name} {param}"))?;
         let two = ["garbled", "clear", "gmw", "arith", "bmr"].map(|protocol| (protocol, 2));
         for (protocol, parties) in two.into_iter().chain([("gmw", 3), ("bmr", 3)]) {
             let line = format!(

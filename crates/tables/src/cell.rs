@@ -89,6 +89,13 @@ pub struct WholeNumber {
     pub magnitude: Lane,
 }
 
+impl WholeNumber {
+    /// The number with its sign in all 256 bits.
+    pub(crate) fn bits(self) -> Lane {
+        if self.is_negative { self.magnitude.wrapping_neg() } else { self.magnitude }
+    }
+}
+
 impl From<i128> for WholeNumber {
     fn from(value: i128) -> WholeNumber {
         WholeNumber { is_negative: value < 0, magnitude: Lane::from(value.unsigned_abs()) }
@@ -239,10 +246,9 @@ fn integer(number: WholeNumber, column: &Column) -> Result<Lane, String> {
         true => sign_bits == 1 && magnitude <= Lane::ONE << bits,
         false => magnitude.bit_len() <= bits,
     };
-    match (fits, is_negative) {
-        (true, true) => Ok(magnitude.wrapping_neg() & mask_of(width as u16)),
-        (true, false) => Ok(magnitude),
-        (false, _) => Err(misfit(&number.to_string(), column.element)),
+    match fits {
+        true => Ok(number.bits() & mask_of(width as u16)),
+        false => Err(misfit(&number.to_string(), column.element)),
     }
 }
 

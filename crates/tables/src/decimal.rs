@@ -18,8 +18,13 @@ const EXPONENT_MAX: i32 = 300;
 const FRACTION_DIGITS_MAX: u32 = 20;
 const _: () = assert!(FRACTION_BITS_MAX < 64);
 
+/// `base` to the power of `exponent`, modulo `2^256`.
+pub(crate) fn power(base: u64, exponent: u32) -> Lane {
+    Lane::from(base).wrapping_pow(Lane::from(exponent))
+}
+
 fn power_of_ten(exponent: u32) -> Lane {
-    (0..exponent).fold(Lane::ONE, |power, _| power * Lane::from(10))
+    power(10, exponent)
 }
 
 /// `dividend / divisor`, to the nearest integer, halves up.

@@ -50,9 +50,9 @@ pub struct ResultHeader<'a> {
 /// A column of the owner's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnColumn {
-    /// Its name.
+    /// As the owner's table has it, without spaces around it.
     pub name: String,
-    /// The type of its cells.
+    /// The type of all its cells that are not null.
     pub cell_type: CellType,
 }
 

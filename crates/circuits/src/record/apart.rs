@@ -3,8 +3,8 @@
 use super::{And, CircuitTemplate, LocalGate};
 
 impl CircuitTemplate {
-    /// The same circuit with the first `count` inputs in slots from `slot_count` on, which are only
-    /// read: for inputs that are kept in another form than rows. The other inputs come first.
+    /// Moves the first `count` inputs to slots from `slot_count` on, which are only read: for inputs that
+    /// are stored in another form than rows. The other inputs come first.
     ///
     /// # Panics
     /// If one of these inputs is an output.

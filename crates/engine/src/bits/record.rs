@@ -16,7 +16,8 @@ pub enum Family {
     FewestAnds,
     /// With the fewest levels of ANDs: where each level is a round.
     LeastDepth,
-    /// The same, with a repeated operand ([`is_repeated`]) apart.
+    /// As `LeastDepth`; a repeated operand ([`is_repeated`]) has slots of its own
+    /// ([`CircuitTemplate::with_inputs_apart`]).
     LeastDepthApart,
 }
 

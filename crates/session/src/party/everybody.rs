@@ -136,12 +136,16 @@ fn shares(limit: &MemoryLimit, parties: u64) -> Result<Vec<MemoryLimit>, Failure
     let whole = match limit {
         MemoryLimit::Reserved(reservation) => reservation.clone(),
         MemoryLimit::Default | MemoryLimit::Process(_) => {
-            let resident_bytes = phineus_engine::resident_bytes().unwrap_or(0);
-            let pool = MemoryPool::new(limit.bytes(), resident_bytes.max(PROCESS_BYTES))?;
+            let pool = MemoryPool::new(limit.bytes(), own_bytes())?;
             pool.reserve(pool.size_bytes() + PROCESS_BYTES)?
         }
     };
     Ok(whole.split(parties).into_iter().map(MemoryLimit::Reserved).collect())
+}
+
+/// Bytes that the process takes without sessions.
+fn own_bytes() -> u64 {
+    phineus_engine::resident_bytes().unwrap_or(0).max(PROCESS_BYTES)
 }
 
 /// The failure of a party that needs more memory, with what the limit of all of them must be.
@@ -151,9 +155,7 @@ fn of_all(failure: Failure, limit: &MemoryLimit, parties: u64) -> Failure {
     let shares = parties * needed.saturating_sub(PROCESS_BYTES);
     let own_bytes = match limit {
         MemoryLimit::Reserved(_) => PROCESS_BYTES,
-        MemoryLimit::Default | MemoryLimit::Process(_) => {
-            phineus_engine::resident_bytes().unwrap_or(0).max(PROCESS_BYTES)
-        }
+        MemoryLimit::Default | MemoryLimit::Process(_) => own_bytes(),
     };
     let all = does_not_fit(limit.bytes(), own_bytes + shares);
     match failure.code == codes::MEMORY {

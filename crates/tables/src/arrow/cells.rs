@@ -16,6 +16,7 @@ use arrow_array::types::{
 use arrow_schema::{DataType, TimeUnit};
 use phineus_bytecode::Lane;
 
+use super::write::DIGITS_256;
 use crate::cell::{CellType, TableCell, WholeNumber};
 
 /// Description of the values of a column of this type, if programs cannot compute on them.
@@ -69,9 +70,6 @@ pub(super) fn unsupported(data_type: &DataType) -> Option<String> {
     }
 }
 
-/// Digits of the widest decimals.
-const DIGITS_MAX: u8 = 76;
-
 /// The type of the cells of a column, if they can be shown beside results.
 pub(super) fn cell_type(data_type: &DataType) -> Option<CellType> {
     use DataType as T;
@@ -105,7 +103,7 @@ pub(super) fn cell_type(data_type: &DataType) -> Option<CellType> {
             // Files of Parquet have no scales below 0.
             _ => {
                 let digits =
-                    digits.checked_add(scale.unsigned_abs()).filter(|all| *all <= DIGITS_MAX);
+                    digits.checked_add(scale.unsigned_abs()).filter(|all| *all <= DIGITS_256);
                 digits.map(|digits| CellType::Decimal { digits, scale: 0 })
             }
         },

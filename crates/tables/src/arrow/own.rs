@@ -7,13 +7,13 @@ use arrow_array::builder::{
     BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Decimal256Builder,
     Float32Builder, Float64Builder, StringBuilder,
 };
-use arrow_buffer::i256;
 use arrow_schema::DataType;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
-use super::write::{ColumnBuilder, DIGITS_128, i128_of, power, type_of};
+use super::write::{ColumnBuilder, DIGITS_128, i128_of, i256_of, type_of};
 use crate::cell::{CellType, TableCell, WholeNumber};
+use crate::decimal::power;
 
 /// The type that holds the owner's cells.
 pub(super) fn type_of_own(cell_type: CellType) -> DataType {
@@ -90,7 +90,7 @@ impl OwnBuilder {
             (OwnBuilder::Date(builder), TableCell::Null) => builder.append_null(),
             (OwnBuilder::Boolean(builder), TableCell::Boolean(bit)) => builder.append_value(*bit),
             (OwnBuilder::Integer(builder, column), TableCell::Integer(number)) => {
-                let value = two_complement(number) & mask_of(column.element.width());
+                let value = number.bits() & mask_of(column.element.width());
                 builder.push(Some(value), column);
             }
             (OwnBuilder::Decimal128(builder, to), TableCell::Decimal { number, scale }) => {
@@ -99,7 +99,7 @@ impl OwnBuilder {
             }
             (OwnBuilder::Decimal256(builder, to), TableCell::Decimal { number, scale }) => {
                 let Some(value) = scaled(number, *scale, *to) else { return false };
-                builder.append_value(i256::from_le_bytes(value.to_le_bytes()));
+                builder.append_value(i256_of(value));
             }
             (OwnBuilder::Single(builder), TableCell::Half(number) | TableCell::Single(number)) => {
                 builder.append_value(*number)
@@ -130,13 +130,8 @@ impl OwnBuilder {
     }
 }
 
-/// The number with its sign in all 256 bits.
-fn two_complement(number: &WholeNumber) -> Lane {
-    if number.is_negative { number.magnitude.wrapping_neg() } else { number.magnitude }
-}
-
 /// A decimal of another scale, which must not be smaller.
 fn scaled(number: &WholeNumber, from: i32, to: i8) -> Option<Lane> {
-    let digits = u8::try_from(i32::from(to) - from).ok()?;
-    Some(two_complement(number).wrapping_mul(power(10, digits)))
+    let digits = u32::try_from(i32::from(to) - from).ok()?;
+    Some(number.bits().wrapping_mul(power(10, digits)))
 }

@@ -133,11 +133,12 @@ pub(super) fn file(input: &mut (impl Read + Seek)) -> Result<HeaderSummary, Stri
     Ok(found)
 }
 
-/// What comes next in a stream.
+/// The next message of a stream, or how the stream ends.
 enum NextHeader {
     Message(Vec<u8>),
     /// The mark of the end.
     End,
+    /// No bytes any more.
     Nothing,
 }
 

@@ -20,6 +20,7 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
 use super::own::{OwnBuilder, type_of_own};
 use crate::cell::{TableCell, format_value};
+use crate::decimal::power;
 use crate::error::{Error, RefusalKind};
 use crate::sink::{OwnColumn, ResultHeader, TableSink};
 
@@ -28,7 +29,7 @@ const BATCH_ROWS: usize = 4096;
 
 /// Digits of the widest whole numbers: `2^126 < 10^38`, `2^252 < 10^76`.
 pub(super) const DIGITS_128: u8 = 38;
-const DIGITS_256: u8 = 76;
+pub(super) const DIGITS_256: u8 = 76;
 
 /// The type that holds the values of a column exactly.
 ///
@@ -141,8 +142,9 @@ pub(super) enum ColumnBuilder {
     UInt16(PrimitiveBuilder<UInt16Type>),
     UInt32(PrimitiveBuilder<UInt32Type>),
     UInt64(PrimitiveBuilder<UInt64Type>),
-    Decimal128(Decimal128Builder),
-    Decimal256(Decimal256Builder),
+    /// What a value of the column is multiplied by.
+    Decimal128(Decimal128Builder, Lane),
+    Decimal256(Decimal256Builder, Lane),
     Double(Float64Builder, f64),
     Text(StringBuilder),
 }
@@ -159,11 +161,13 @@ impl ColumnBuilder {
             (DataType::UInt16, _) => ColumnBuilder::UInt16(PrimitiveBuilder::new()),
             (DataType::UInt32, _) => ColumnBuilder::UInt32(PrimitiveBuilder::new()),
             (DataType::UInt64, _) => ColumnBuilder::UInt64(PrimitiveBuilder::new()),
-            (DataType::Decimal128(..), _) => ColumnBuilder::Decimal128(
+            (DataType::Decimal128(_, scale), _) => ColumnBuilder::Decimal128(
                 Decimal128Builder::new().with_data_type(data_type.clone()),
+                power(5, scale.unsigned_abs().into()),
             ),
-            (DataType::Decimal256(..), _) => ColumnBuilder::Decimal256(
+            (DataType::Decimal256(_, scale), _) => ColumnBuilder::Decimal256(
                 Decimal256Builder::new().with_data_type(data_type.clone()),
+                power(5, scale.unsigned_abs().into()),
             ),
             (DataType::Float64, Encoding::Fixed(fraction)) => {
                 ColumnBuilder::Double(Float64Builder::new(), 2f64.powi(-i32::from(fraction)))
@@ -180,13 +184,6 @@ impl ColumnBuilder {
             if is_negative { value | !mask_of(width) } else { value }
         });
         let low = extended.map(|value| value.as_limbs()[0]);
-        let decimal = || {
-            extended.map(|value| match column.encoding {
-                // Modulo 2^256, in which all decimals are.
-                Encoding::Fixed(fraction) => value.wrapping_mul(power(5, fraction)),
-                Encoding::Number | Encoding::Hex | Encoding::Text => value,
-            })
-        };
         match self {
             ColumnBuilder::Boolean(builder) => builder.append_option(low.map(|bits| bits == 1)),
             ColumnBuilder::Int8(builder) => builder.append_option(low.map(|bits| bits as i8)),
@@ -197,10 +194,12 @@ impl ColumnBuilder {
             ColumnBuilder::UInt16(builder) => builder.append_option(low.map(|bits| bits as u16)),
             ColumnBuilder::UInt32(builder) => builder.append_option(low.map(|bits| bits as u32)),
             ColumnBuilder::UInt64(builder) => builder.append_option(low),
-            ColumnBuilder::Decimal128(builder) => builder.append_option(decimal().map(i128_of)),
-            ColumnBuilder::Decimal256(builder) => {
-                let bytes = |value: Lane| i256::from_le_bytes(value.to_le_bytes());
-                builder.append_option(decimal().map(bytes));
+            // Modulo 2^256, in which all decimals are.
+            ColumnBuilder::Decimal128(builder, factor) => {
+                builder.append_option(extended.map(|value| i128_of(value.wrapping_mul(*factor))));
+            }
+            ColumnBuilder::Decimal256(builder, factor) => {
+                builder.append_option(extended.map(|value| i256_of(value.wrapping_mul(*factor))));
             }
             ColumnBuilder::Double(builder, unit) => {
                 builder.append_option(low.map(|bits| match column.element.is_signed() {
@@ -225,17 +224,16 @@ impl ColumnBuilder {
             ColumnBuilder::UInt16(builder) => Arc::new(builder.finish()),
             ColumnBuilder::UInt32(builder) => Arc::new(builder.finish()),
             ColumnBuilder::UInt64(builder) => Arc::new(builder.finish()),
-            ColumnBuilder::Decimal128(builder) => Arc::new(builder.finish()),
-            ColumnBuilder::Decimal256(builder) => Arc::new(builder.finish()),
+            ColumnBuilder::Decimal128(builder, _) => Arc::new(builder.finish()),
+            ColumnBuilder::Decimal256(builder, _) => Arc::new(builder.finish()),
             ColumnBuilder::Double(builder, _) => Arc::new(builder.finish()),
             ColumnBuilder::Text(builder) => Arc::new(builder.finish()),
         }
     }
 }
 
-/// `base` to the power of `exponent`, modulo `2^256`.
-pub(super) fn power(base: u64, exponent: u8) -> Lane {
-    Lane::from(base).wrapping_pow(Lane::from(exponent))
+pub(super) fn i256_of(value: Lane) -> i256 {
+    i256::from_le_bytes(value.to_le_bytes())
 }
 
 /// The lowest 128 bits.
