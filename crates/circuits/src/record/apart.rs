@@ -64,14 +64,3 @@ impl CircuitTemplate {
         CircuitTemplate { apart_count: count, ..self }
     }
 }
-
-impl LocalGate {
-    /// The slot that it writes.
-    fn out(&self) -> u32 {
-        match *self {
-            LocalGate::Xor { out, .. }
-            | LocalGate::Not { out, .. }
-            | LocalGate::Constant { out, .. } => out,
-        }
-    }
-}

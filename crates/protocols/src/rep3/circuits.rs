@@ -12,17 +12,18 @@ use std::sync::Arc;
 
 use phineus_bytecode::Instruction;
 use phineus_bytecode::layout::share_bytes;
-use phineus_circuits::record::{And, CircuitTemplate, Level, LocalGate};
-use phineus_crypto::{SecretBit, Simd, Vectorized};
+use phineus_circuits::record::{And, CircuitTemplate};
+use phineus_crypto::{SecretBit, Simd};
 use phineus_engine::bits::is_repeated;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::gates::{ChunkStep, chunk_words};
 use super::keys::Keys;
 use super::messages::{MaskedProducts, RoundMessages};
 use crate::shares::elements::Element;
-use crate::shares::repeated::{CHUNK_WORDS, RepeatedChunk, RepeatedOperand};
-use crate::shares::words::{Line, add_bits, bits_of, get, last_mask, put, words, words_of};
+use crate::shares::repeated::{CHUNK_WORDS, RepeatedOperand};
+use crate::shares::words::{Line, add_bits, bits_of, last_mask, words, words_of};
 
 /// Lanes of the widest chunk: one register of 512 bits for each component.
 const CHUNK_LANES: usize = 64 * CHUNK_WORDS;
@@ -76,11 +77,6 @@ impl CircuitGroup {
         self.level += 1;
         !self.ands().is_empty()
     }
-}
-
-/// Words of a chunk of so many lanes.
-fn chunk_words(lanes: usize) -> usize {
-    words(lanes).next_power_of_two()
 }
 
 /// Puts lanes of a circuit behind those of `groups` with the same circuit; returns the number of the
@@ -260,86 +256,6 @@ struct Piece<'a> {
     at: usize,
     step: usize,
     shift: usize,
-}
-
-/// What one chunk of a group does between two rounds.
-struct ChunkStep<'a> {
-    lanes: usize,
-    /// The ANDs of the last level, and what they gave: the own component and the other one.
-    taken: &'a [And],
-    results: [&'a [u64]; 2],
-    level: &'a Level,
-    /// Added to each component by a complement.
-    flips: [u64; 2],
-    rows: &'a mut [u64],
-    repeated: RepeatedChunk<'a>,
-    /// The masks of the products.
-    z: &'a mut [u64],
-}
-
-impl Vectorized for ChunkStep<'_> {
-    #[inline(always)]
-    fn run(self) {
-        match chunk_words(self.lanes) {
-            8 => self.run_in::<16, 8>(),
-            4 => self.run_in::<8, 4>(),
-            2 => self.run_in::<4, 2>(),
-            _ => self.run_in::<2, 1>(),
-        }
-    }
-}
-
-impl ChunkStep<'_> {
-    /// `SLOT` words of a slot, of which `WORDS` are the first component's.
-    #[inline(always)]
-    fn run_in<const SLOT: usize, const WORDS: usize>(self) {
-        const { assert!(SLOT == 2 * WORDS) };
-        let (lanes, is_full, z) = (self.lanes, self.lanes == 64 * WORDS, self.z);
-        let (rows, _) = self.rows.as_chunks_mut::<SLOT>();
-        for (k, and) in self.taken.iter().enumerate() {
-            let row = rows[and.out as usize].as_chunks_mut::<WORDS>().0;
-            for (row, bits) in row.iter_mut().zip(self.results) {
-                match is_full {
-                    true => *row = bits.as_chunks().0[k],
-                    false => get(bits, k * lanes, row, lanes),
-                }
-            }
-        }
-        let read = |rows: &[[u64; SLOT]], slot: u32| match rows.get(slot as usize) {
-            Some(row) => *row,
-            None => self.repeated.row::<SLOT, WORDS>(slot as usize - rows.len()),
-        };
-        for &gate in &self.level.local {
-            match gate {
-                LocalGate::Xor { out, a, b } => {
-                    let (a, b) = (read(rows, a), read(rows, b));
-                    rows[out as usize] = std::array::from_fn(|k| a[k] ^ b[k]);
-                }
-                LocalGate::Not { out, a } => {
-                    let a = read(rows, a);
-                    rows[out as usize] = std::array::from_fn(|k| a[k] ^ self.flips[k / WORDS]);
-                }
-                LocalGate::Constant { out, value } => {
-                    let value = u64::from(value).wrapping_neg();
-                    rows[out as usize] = std::array::from_fn(|k| value & self.flips[k / WORDS]);
-                }
-            }
-        }
-        for (k, and) in self.level.ands.iter().enumerate() {
-            let (x, y) = (read(rows, and.a), read(rows, and.b));
-            let mut product: [u64; WORDS] = std::array::from_fn(|k| {
-                let (x0, x1, y0, y1) = (x[k], x[WORDS + k], y[k], y[WORDS + k]);
-                x0 & (y0 ^ y1) ^ x1 & y0
-            });
-            if is_full {
-                let z = &mut z.as_chunks_mut::<WORDS>().0[k];
-                z.iter_mut().zip(product).for_each(|(z, product)| *z ^= product);
-            } else {
-                product[words(lanes) - 1] &= last_mask(lanes);
-                put(z, k * lanes, &product, lanes);
-            }
-        }
-    }
 }
 
 /// An instruction whose circuit begins with a round.

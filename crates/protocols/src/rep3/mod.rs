@@ -24,6 +24,7 @@ mod circuits;
 mod client;
 mod costs;
 mod driver;
+mod gates;
 mod keys;
 mod messages;
 mod ring;
