@@ -10,6 +10,7 @@ use crate::layout::Layout;
 use crate::limits::{FIXED_WIDTH_MAX, FRACTION_BITS_MAX, PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
 use crate::limits::{LARGE_VALUE_WIRES_MAX, VALUE_WIRES_MAX};
 use crate::ops::Op;
+use crate::rows_of::RowsOf;
 use crate::settings::Settings;
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
@@ -92,43 +93,6 @@ pub struct OutputPort {
     /// The input whose rows these are about, if they are about rows of an input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows_of: Option<RowsOf>,
-}
-
-/// Ties the rows of an output to the rows of an input of the party that learns it: row `i` of the
-/// output is about row `i` of the input, in the order in which its owner brought the rows in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RowsOf {
-    /// The input, by index.
-    pub input: u32,
-    /// The column, one bit wide, that says whether a row has a result: where it is 0 the other
-    /// columns have no meaning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<u16>,
-    /// Show rows without a result, too.
-    #[serde(default)]
-    pub all: bool,
-    /// How many groups of equally many columns there are, where a row may have several results: each group
-    /// begins with such a column of its own, `found` being that of the first one.
-    #[serde(default = "one_group", skip_serializing_if = "is_one_group")]
-    pub groups: u16,
-}
-
-fn one_group() -> u16 {
-    1
-}
-
-fn is_one_group(groups: &u16) -> bool {
-    *groups == 1
-}
-
-impl RowsOf {
-    /// The column that says whether a row has a value in `column`, of so many columns.
-    pub fn found_for(self, column: usize, columns: usize) -> Option<usize> {
-        let found = usize::from(self.found?);
-        let of_group = columns / usize::from(self.groups.max(1));
-        Some(if self.groups > 1 { column / of_group * of_group } else { found })
-    }
 }
 
 /// A value that is carried from one block to others.
@@ -391,7 +355,9 @@ impl Description {
         {
             faults.push(format!("the plan states {computing} computing parties, of {parties}"));
         }
-        faults.extend(self.outputs.iter().flat_map(|port| self.rows_of_faults(port)));
+        faults.extend(self.outputs.iter().flat_map(|port| {
+            port.rows_of.map_or(Vec::new(), |rows_of| rows_of.faults(port, &self.inputs))
+        }));
         faults.extend(self.carrying_faults());
         faults
     }
@@ -399,53 +365,6 @@ impl Description {
     /// Whether an output port is opened while the program runs.
     pub fn is_opened(&self, port: usize) -> bool {
         u32::try_from(port).is_ok_and(|port| self.opened.binary_search(&port).is_ok())
-    }
-
-    /// Faults of an output's `rows_of`.
-    fn rows_of_faults(&self, port: &OutputPort) -> Vec<String> {
-        let Some(rows_of) = port.rows_of else { return Vec::new() };
-        let name = &port.name;
-        let Some(input) = self.inputs.get(rows_of.input as usize) else {
-            return vec![format!(
-                "output '{name}' is about the rows of input {}, of {}",
-                rows_of.input,
-                self.inputs.len()
-            )];
-        };
-        let mut faults = Vec::new();
-        if port.parties != [input.party] {
-            faults.push(format!(
-                "output '{name}' is about the rows of input '{}' and goes to its owner alone",
-                input.name
-            ));
-        }
-        if port.rows != input.rows {
-            let (rows, of) = (port.rows, input.rows);
-            faults.push(format!(
-                "output '{name}' has {rows} rows, and input '{}', which it is about, has {of}",
-                input.name
-            ));
-        }
-        let (groups, columns) = (usize::from(rows_of.groups), port.columns.len());
-        let begins = |group: usize| port.columns.get(group * (columns / groups));
-        let is_bit = |group| begins(group).is_some_and(|column| column.element == ElementType::BIT);
-        let are_groups = groups == 1
-            || groups > 1
-                && rows_of.found == Some(0)
-                && columns.is_multiple_of(groups)
-                && (0..groups).all(is_bit);
-        if !are_groups {
-            faults.push(format!(
-                "output '{name}': its columns are not {groups} groups that begin with a bit"
-            ));
-        }
-        if let Some(found) = rows_of.found
-            && port.columns.get(usize::from(found)).map(|column| column.element)
-                != Some(ElementType::BIT)
-        {
-            faults.push(format!("output '{name}': column {found} tells results and is not a bit"));
-        }
-        faults
     }
 
     /// Faults in the opened ports and carried slots.

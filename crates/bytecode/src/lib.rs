@@ -13,6 +13,7 @@ pub mod limits;
 pub mod meaning;
 pub mod ops;
 pub mod random;
+mod rows_of;
 mod settings;
 mod steps;
 pub mod table;
@@ -25,7 +26,7 @@ pub use costs::{BlockCosts, CostModel};
 pub use cow_list::CowList;
 pub use description::{
     CarriedSlot, Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder,
-    RowOrder, RowsOf,
+    RowOrder,
 };
 pub use error::Error;
 pub use flow::{BlockEnd, BlockValues, Flow, RegisterOp, RegisterStep, Successor};
@@ -34,6 +35,7 @@ pub use interaction::{Interaction, RoundModel};
 pub use layout::{Domain, Layout, ValueSize};
 pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
+pub use rows_of::RowsOf;
 pub use settings::{SettingValue, Settings};
 pub use steps::{STEP_DIGIT_BITS, StepDigit, step_digit};
 pub use table::Table;

@@ -5,8 +5,9 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use crate::description::{
-    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder, RowsOf,
+    Column, Description, Encoding, InputPort, OutputPort, PlanDescription, RowOrder,
 };
+use crate::rows_of::RowsOf;
 use crate::text::line::{LineCursor, LineError, Parsed};
 
 const ENCODINGS: [(Encoding, &str); 3] =
