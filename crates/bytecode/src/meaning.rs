@@ -284,6 +284,13 @@ pub(crate) fn reduce(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     o.to_vec()
 }
 
+pub(crate) fn reverse_pieces(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
+    let (width, piece) = (usize::from(i.element.width()), i.immediates[0] as usize);
+    let mask = mask_of(piece as u16);
+    let pieces = |a: Lane| (0..width).step_by(piece).map(move |at| (a >> at) & mask);
+    map1(i, o, |a| pieces(a).fold(Lane::ZERO, |low, piece_of| shifted_left(low, piece) | piece_of))
+}
+
 pub(crate) fn convert(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
     map1(i, o, |a| a)
 }

@@ -267,6 +267,9 @@ ops! {
     /// Reduces the element that holds the integer into the range of its type, as protocols over a
     /// field need before they look at its size. The integer modulo 2^w stays the same.
     Reduce = 85 "reduce" (Same) -> (Same) [] any, Some(meaning::reduce);
+    /// The pieces of `piece_width` bits of each lane in reverse order: bytes are swapped if it is 8.
+    ReversePieces = 86 "reverse_pieces" (Same) -> (Same) [imm("piece_width")]
+        pieces_fit, Some(meaning::reverse_pieces);
 
     /// The `n` lanes from lane `start` of an operand of `from_lanes`.
     LaneSlice = 90 "lane_slice" (Lanes(1)) -> (Same) [imm("start"), imm("from_lanes")]
@@ -400,6 +403,7 @@ impl Op {
                 | Op::BitSlice
                 | Op::BitConcat
                 | Op::Reshape
+                | Op::ReversePieces
         ) || self.is_lane_movement()
     }
 
@@ -484,6 +488,12 @@ fn bit_slice_fits(i: &Instruction) -> Rule {
         end.is_some_and(|end| end <= i.immediates[1]),
         "the slice ends after the operand's last bit",
     )
+}
+
+fn pieces_fit(i: &Instruction) -> Rule {
+    let piece = i.immediates[0];
+    let is_whole = piece > 0 && u64::from(i.element.width()).is_multiple_of(piece);
+    ensure(is_whole, "piece_width must divide the width")
 }
 
 fn reshape_fits(i: &Instruction) -> Rule {

@@ -8,6 +8,7 @@ use phineus_circuits::{
 };
 
 use crate::lanes;
+use crate::packed::reverse_pieces;
 
 mod record;
 
@@ -208,6 +209,7 @@ fn movement<A: BitAlgebra>(
             out[..a.len()].copy_from_slice(a);
             out[a.len()..].copy_from_slice(operands[1]);
         }
+        Op::ReversePieces => reverse_pieces(out, a, first * n),
         Op::Reshape | Op::Convert | Op::Reduce => out.copy_from_slice(a),
         Op::LaneSlice => lanes::slice(out, a, n, first, second),
         Op::LaneConcat => lanes::concat(out, a, operands[1], n, first),

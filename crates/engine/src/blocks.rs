@@ -17,7 +17,7 @@ use phineus_bytecode::{
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::driver::Driver;
-use crate::interpret::{RunError, RunMemory, run_instructions};
+use crate::interpret::{BlockMemory, RunError, RunMemory, run_instructions};
 use crate::storage::{FrameMemory, StorageError};
 
 /// Bytes of the pages that carried values lie in.
@@ -147,6 +147,16 @@ impl<D: Driver> BlockValues for DriverValues<'_, D> {
     }
 }
 
+/// A program of several planned blocks.
+pub struct BlockProgram<'a, R> {
+    /// The blocks, by their numbers.
+    pub blocks: &'a mut [ProgramReader<R>],
+    /// Which block follows which.
+    pub flow: &'a Flow,
+    /// The description of the whole program.
+    pub description: &'a Description,
+}
+
 /// Runs the blocks of a program from the first to one that ends it.
 ///
 /// `enter` is called with the number of each block before it runs. A block runs `turns_max` times
@@ -158,7 +168,7 @@ impl<D: Driver> BlockValues for DriverValues<'_, D> {
 /// # Panics
 /// If the plan is wrong: the verifier and the checker accept none that is.
 pub fn run_blocks<R: Read + Seek, D: Driver>(
-    (blocks, flow, description): (&mut [ProgramReader<R>], &Flow, &Description),
+    BlockProgram { blocks, flow, description }: BlockProgram<'_, R>,
     driver: &mut D,
     (memory, carried): (&mut RunMemory, &mut Carried),
     turns_max: u64,
@@ -175,7 +185,11 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
         }
         turns[block] += 1;
         enter(block);
-        let room = (&mut *memory, Some(&mut *carried), &mut instructions);
+        let room = BlockMemory {
+            memory: &mut *memory,
+            carried: Some(&mut *carried),
+            instructions: &mut instructions,
+        };
         run_instructions(&mut blocks[block], driver, room, (&mut done, &mut *progress))?;
         // The next block uses frames and slots in its own way.
         memory.drain()?;

@@ -64,12 +64,21 @@ pub fn run<R: Read + Seek, D: Driver>(
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), RunError<D::Error>> {
     let (mut done, mut instructions) = (0, Vec::with_capacity(FRAME_INSTRUCTIONS));
-    let room = (&mut *memory, None, &mut instructions);
+    let room = BlockMemory { memory, carried: None, instructions: &mut instructions };
     run_instructions(planned, driver, room, (&mut done, &mut *progress))?;
     driver.finish().map_err(RunError::Driver)?;
     progress(done);
     memory.drain()?;
     Ok(())
+}
+
+/// What the instructions of a block, or of a program without blocks, work on.
+pub(crate) struct BlockMemory<'a> {
+    pub(crate) memory: &'a mut RunMemory,
+    /// Values that blocks hand to each other.
+    pub(crate) carried: Option<&'a mut Carried>,
+    /// Room for those of a frame of the file.
+    pub(crate) instructions: &'a mut Vec<Instruction>,
 }
 
 impl RunMemory {
@@ -86,11 +95,7 @@ impl RunMemory {
 pub(crate) fn run_instructions<R: Read + Seek, D: Driver>(
     planned: &mut ProgramReader<R>,
     driver: &mut D,
-    (memory, mut carried, instructions): (
-        &mut RunMemory,
-        Option<&mut Carried>,
-        &mut Vec<Instruction>,
-    ),
+    BlockMemory { memory, mut carried, instructions }: BlockMemory<'_>,
     (done, progress): (&mut u64, &mut dyn FnMut(u64) -> bool),
 ) -> Result<(), RunError<D::Error>> {
     let layout = planned.description().plan.as_ref().map(|plan| plan.layout).unwrap_or_default();

@@ -10,7 +10,7 @@ mod lanes;
 pub mod packed;
 mod storage;
 
-pub use blocks::{Carried, CarriedLayout, run_blocks};
+pub use blocks::{BlockProgram, Carried, CarriedLayout, run_blocks};
 pub use clear::ClearDriver;
 pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
 pub use driver::Driver;

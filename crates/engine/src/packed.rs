@@ -83,7 +83,7 @@ pub fn is_local(instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Constant | Op::Xor | Op::Not | Op::Parity | Op::LaneXor => true,
         Op::ShiftLeft | Op::ShiftRight | Op::RotateLeft => true,
-        Op::Cast | Op::BitSlice | Op::BitConcat | Op::Reshape => true,
+        Op::Cast | Op::BitSlice | Op::BitConcat | Op::Reshape | Op::ReversePieces => true,
         Op::LaneSlice | Op::LaneConcat | Op::LaneReverse | Op::LaneTile | Op::LaneRepeat => true,
         Op::LaneDeinterleave | Op::LaneInterleave => true,
         Op::Abs => !instruction.element.is_signed(),
@@ -157,6 +157,7 @@ fn move_bits(instruction: &Instruction, out: &mut [u8], a: &[u8], b: &[u8]) -> b
             out[..a.len()].copy_from_slice(a);
             out[a.len()..].copy_from_slice(b);
         }
+        Op::ReversePieces => reverse_pieces(out, a, first as usize * row),
         Op::Reshape => {
             let lanes = instruction.lanes as usize;
             reshape(out, a, lanes, lanes * width / first as usize);
@@ -164,6 +165,12 @@ fn move_bits(instruction: &Instruction, out: &mut [u8], a: &[u8], b: &[u8]) -> b
         _ => return false,
     }
     true
+}
+
+/// The pieces of `a` of so many bytes or wires in reverse order.
+pub(crate) fn reverse_pieces<T: Copy>(out: &mut [T], a: &[T], piece: usize) {
+    let pieces = a.chunks_exact(piece).rev();
+    out.chunks_exact_mut(piece).zip(pieces).for_each(|(out, piece)| out.copy_from_slice(piece));
 }
 
 /// `a`, then rows of `sign` if `signed`, else zeros.

@@ -380,6 +380,15 @@ impl Value {
         self.unary(Op::BitSlice, ElementType::unsigned(width), immediates)
     }
 
+    /// The pieces of `width` bits of each lane in reverse order: 8 swaps bytes, 1 reverses bits.
+    #[track_caller]
+    pub fn reverse_pieces(&self, width: u16) -> Value {
+        if width == self.width() {
+            return self.clone();
+        }
+        self.unary(Op::ReversePieces, self.element(), [u64::from(width), 0, 0, 0])
+    }
+
     /// This value's bits below those of `high`.
     #[track_caller]
     pub fn bit_concat(&self, high: &Value) -> Value {

@@ -107,7 +107,7 @@ fn slices_follow_the_network_that_is_found() -> Result {
     let near = "112.0 MiB in a round of openings at most; up to 128.0 MiB where a run measures";
     let told = place.run(&explain)?.succeeded()?;
     assert!(told.stdout.contains(near), "{}", told.stdout);
-    let far = "128.0 MiB in a round of openings at most: an eighth of the least --memory";
+    let far = "128.0 MiB in a round of openings at most: an eighth of the least memory limit";
     let told = place.run(&format!("{explain} --net rtt=40ms,bw=1gbit"))?.succeeded()?;
     assert!(told.stdout.contains(far), "{}", told.stdout);
     Ok(())

@@ -21,26 +21,9 @@ pub(super) struct Aes128;
 /// Hashes messages of one block.
 pub(super) struct Sha256;
 
-/// The pieces of `width` bits in reverse order: no gates.
+/// The pieces of `width` bits in reverse order.
 ///
 /// Hexadecimal text has the first byte, or word, on top; the operations have it at bit 0.
-#[track_caller]
-fn reversed_pieces(value: &Value, width: u16) -> Value {
-    let count = value.width() / width;
-    let mut pieces: Vec<Value> =
-        (0..count).rev().map(|index| value.bit_slice(index * width, width)).collect();
-    // In pairs, so that each wire is copied log times.
-    while pieces.len() > 1 {
-        let pairs = pieces.chunks(2).map(|pair| match pair {
-            [low, high] => low.bit_concat(high),
-            _ => pair[0].clone(),
-        });
-        pieces = pairs.collect();
-    }
-    pieces.pop().expect("a value has a piece")
-}
-
-/// As [`reversed_pieces`], in plain integers.
 fn reversed_lane(lane: Lane, lane_width: usize, width: usize) -> Lane {
     let mask = (Lane::ONE << width) - Lane::ONE;
     (0..lane_width / width)
@@ -146,10 +129,10 @@ impl Program for Aes128 {
         let rows = rows_of(&block_ports, arguments)?;
         let key = read(tracer, &key_ports, 1, &[block_column("key")]);
         let blocks = read(tracer, &block_ports, rows, &[block_column("block")]);
-        let round_keys = reversed_pieces(&key[0][0], 8).aes128_key_schedule();
-        let encrypted = blocks[0].iter().map(|chunk| {
-            reversed_pieces(&reversed_pieces(chunk, 8).aes128_round_keys(&round_keys), 8)
-        });
+        let round_keys = key[0][0].reverse_pieces(8).aes128_key_schedule();
+        let encrypted = blocks[0]
+            .iter()
+            .map(|chunk| chunk.reverse_pieces(8).aes128_round_keys(&round_keys).reverse_pieces(8));
         tracer
             .output("result", &receivers(arguments, &names)?)
             .chunks(block_column("encrypted"), encrypted.collect())
@@ -234,8 +217,8 @@ impl Program for Sha256 {
         let state = tracer.constant(ElementType::unsigned(256), initial_state());
         let halves = messages[0].iter().zip(&messages[1]);
         let digests = halves.map(|(first, second)| {
-            let (first, second) = (reversed_pieces(first, 32), reversed_pieces(second, 32));
-            reversed_pieces(&state.sha256_compress(&first, &second), 32)
+            let (first, second) = (first.reverse_pieces(32), second.reverse_pieces(32));
+            state.sha256_compress(&first, &second).reverse_pieces(32)
         });
         tracer
             .output("result", &receivers(arguments, &names)?)

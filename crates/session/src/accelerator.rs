@@ -54,7 +54,7 @@ impl Accelerator {
     ) -> Accelerator {
         let is_forced = choice == GpuChoice::Always;
         if choice == GpuChoice::Off {
-            return Accelerator::processor("--gpu off");
+            return Accelerator::processor("not wanted");
         }
         let Some(field) = field.filter(|_| entries > 0) else {
             return Accelerator::processor("no products of matrices over a field");
@@ -263,7 +263,7 @@ mod tests {
             Accelerator::find(choice, field, entries, (limit, 1)).sentence()
         };
         let (auto, f61) = (GpuChoice::Auto, Some(FieldName::F61));
-        assert_eq!(find(GpuChoice::Off, f61, 1 << 30, 1 << 40), "--gpu off: CPU");
+        assert_eq!(find(GpuChoice::Off, f61, 1 << 30, 1 << 40), "not wanted: CPU");
         let none = "no products of matrices over a field: CPU";
         assert_eq!(find(auto, f61, 0, 1 << 40), none);
         assert_eq!(find(auto, None, 1 << 30, 1 << 40), none);

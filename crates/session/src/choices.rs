@@ -218,7 +218,9 @@ impl Choice for Y2aChoice {
             Y2aChoice::Masks => {
                 "With masks that are garbled with the value: no round online, more bytes before"
             }
-            Y2aChoice::Auto => "The one with the least predicted time on the network of --net",
+            Y2aChoice::Auto => {
+                "The one with the least predicted time on the stated or measured network"
+            }
         }
     }
 }
@@ -264,7 +266,7 @@ impl Choice for BroadcastChoice {
                 "To one party for each part, which sends the sum to all: two rounds, fewer bytes from three parties on"
             }
             BroadcastChoice::Auto => {
-                "The one with the least predicted time on the network of --net"
+                "The one with the least predicted time on the stated or measured network"
             }
         }
     }

@@ -48,6 +48,13 @@ fn timeouts(together: &Participation) -> Timeouts {
     Timeouts { connect, ..Timeouts::default() }
 }
 
+/// Where the parties of a cluster are, and how this one proves who it is.
+pub struct ClusterAccess<'a> {
+    pub own: &'a Cluster,
+    pub config: &'a ClusterConfig,
+    pub security: &'a ConnectionSecurity,
+}
+
 /// Connects all parties of this process; by stream and by party of the program.
 ///
 /// # Errors
@@ -84,7 +91,7 @@ pub fn meet_in_memory(
 pub fn meet(
     together: &Participation,
     meeting: &ConnectSettings<'_>,
-    (own, config, security): (&Cluster, &ClusterConfig, &ConnectionSecurity),
+    ClusterAccess { own, config, security }: ClusterAccess<'_>,
     progress: &Progress,
 ) -> Result<Mesh, Failure> {
     let cancel = progress.cancel();
@@ -98,7 +105,7 @@ pub fn meet(
         clients: meeting.clients,
         security,
         program_version: concat!("phineus ", env!("CARGO_PKG_VERSION")),
-        purpose: &format!("--protocol {}", together.protocol.name()),
+        purpose: together.protocol.name(),
         timeouts: timeouts(together),
         network: together.simulate,
         is_cancelled: &|| cancel.is_requested(),

@@ -8,8 +8,8 @@ use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    Carried, Driver, FrameMemory, Inputs, RunMemory, Storage, StorageBackend, StorageConfig,
-    StorageError, StorageStatistics, run, run_blocks,
+    BlockProgram, Carried, Driver, FrameMemory, Inputs, RunMemory, Storage, StorageBackend,
+    StorageConfig, StorageError, StorageStatistics, run, run_blocks,
 };
 
 use crate::cancel::Cancel;
@@ -223,7 +223,11 @@ impl Job<'_> {
                     // is taken.
                     let _ = entered.as_ref().map(|entered| entered.send(block));
                 };
-                let program = (&mut readers[..], &blocks.flow, &self.planned.description);
+                let program = BlockProgram {
+                    blocks: &mut readers,
+                    flow: &blocks.flow,
+                    description: &self.planned.description,
+                };
                 let room = (memory, &mut carried);
                 run_blocks(program, recorded, room, self.turns_max, enter, progress)
             }

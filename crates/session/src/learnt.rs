@@ -137,8 +137,8 @@ impl Assumption {
         match self {
             Assumption::Clear => "Nothing was hidden: it was computed in the clear.",
             Assumption::Dealt => {
-                "Nothing was hidden: with --fake-preprocessing every party could compute all \
-                 secrets."
+                "Nothing was hidden: with preprocessing by a dealer, every party could \
+                 compute all secrets."
             }
             Assumption::SemiHonest => {
                 "Nobody learnt anything else about the data but what `phineus explain` lists, if \

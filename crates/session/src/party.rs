@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::client::ClientJob;
-use crate::connecting::{ConnectSettings, close_unused, meet, meet_in_memory};
+use crate::connecting::{ClusterAccess, ConnectSettings, close_unused, meet, meet_in_memory};
 use crate::correlated::{NewFile, StoredFigures, tables_path};
 use crate::disclosed::Disclosed;
 use crate::execute::{Job, RunResult};
@@ -307,8 +307,8 @@ fn join<'a>(
     };
     let meeting = ConnectSettings { members, clients, party: *party };
     let mut mesh = match (route, &run.together.connections) {
-        (PartyNetwork::Cluster { config, security }, Connections::Cluster(cluster)) => {
-            meet(&run.together, &meeting, (cluster, config, security), progress)?
+        (PartyNetwork::Cluster { config, security }, Connections::Cluster(own)) => {
+            meet(&run.together, &meeting, ClusterAccess { own, config, security }, progress)?
         }
         (PartyNetwork::Memory(network), _) => {
             meet_in_memory(&run.together, &meeting, network, progress)?

@@ -20,6 +20,7 @@ use phineus_protocols::batch_scale;
 use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
 
+use self::masks::MaskSituation;
 use crate::choices::{NarrowMasks, ProtocolVariant};
 use crate::failure::{Failure, codes};
 use crate::heap;
@@ -437,8 +438,9 @@ pub fn ordered(
     let (ordered, masks) = match protocol.field() {
         None => (in_rounds(Masks::Narrow)?, Masks::Narrow),
         Some(field) => {
-            let terms = (field, parties, bounds.scale);
-            masks::ordered(&assigned, &traced.description, terms, bounds.masks, in_rounds)?
+            let situation =
+                MaskSituation { field, parties, scale: bounds.scale, choice: bounds.masks };
+            masks::ordered(&assigned, &traced.description, situation, in_rounds)?
         }
     };
     Ok(Some(Ordered { assigned, ordered, masks }))

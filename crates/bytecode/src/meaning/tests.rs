@@ -128,6 +128,10 @@ fn lanes_model(i: &Instruction, o: &[Vec<u128>]) -> Vec<Vec<u128>> {
             let wires: Vec<u128> = wires.collect();
             each(&|j| (0..w as usize).map(|bit| wires[bit * n + j] << bit).sum())
         }
+        Op::ReversePieces => each(&|j| {
+            let bit = |k: usize| (w as usize / imm0 - 1 - k / imm0) * imm0 + k % imm0;
+            (0..w as usize).map(|k| (o[0][j] >> bit(k) & 1) << k).sum()
+        }),
         Op::Reduce => each(&|j| o[0][j]),
         Op::MatMul => each(&|j| {
             let rows = n / imm1;

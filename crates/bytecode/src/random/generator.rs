@@ -114,7 +114,8 @@ impl<'a> ProgramGenerator<'a> {
             _ => match self.random.below(8) {
                 0 => 0,
                 1 => 1,
-                2 | 3 => self.random.divisor(lanes),
+                2 => self.random.divisor(lanes),
+                3 => self.random.divisor(width),
                 4 => self.random.below(2 * width + 2),
                 5 => self.random.below(lanes),
                 6 => self.random.below(width),

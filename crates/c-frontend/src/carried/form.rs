@@ -15,13 +15,20 @@ pub(crate) struct CarriedSet {
     pub(super) groups: Vec<(Vec<Location>, u16)>,
 }
 
+/// Bytes of an object, next to each other.
+pub(super) struct MemoryStretch {
+    pub(super) offset: u64,
+    pub(super) bytes: u8,
+    pub(super) is_address: bool,
+}
+
 impl CarriedSet {
     /// A stretch of memory in the parts that are carried, which are made smaller where they do not
     /// fit. An address stays whole.
     pub(super) fn fitting(
         &mut self,
         object: u32,
-        (offset, bytes, is_address): (u64, u8, bool),
+        MemoryStretch { offset, bytes, is_address }: MemoryStretch,
         changed: &mut bool,
     ) -> Vec<(u64, u8)> {
         let end = offset + u64::from(bytes);

@@ -2,7 +2,7 @@
 
 use crate::access::MemoryModel;
 use crate::carried::flow::PathEnd;
-use crate::carried::form::CarriedSet;
+use crate::carried::form::{CarriedSet, MemoryStretch};
 use crate::carried::nature::{CarriedForm, CarriedTogether, Location, ValueKind, groups};
 use crate::data::CellValue;
 use crate::data::lanes::lane_of;
@@ -126,7 +126,7 @@ impl MemoryModel {
                 let index = (offset / self.memory.object(object).granule) as u32;
                 let logs = [&path.log, &Default::default()];
                 let is_address = self.address_cells(&logs, object, index).is_some();
-                let stretch = (offset, bytes, is_address);
+                let stretch = MemoryStretch { offset, bytes, is_address };
                 for (offset, bytes) in wider.fitting(object, stretch, &mut changed) {
                     let place = Location::Memory(object, offset, bytes);
                     let old = self.look(place)?;

@@ -146,12 +146,6 @@ pub(crate) fn log2(width: u16) -> u16 {
     (u16::BITS - (width - 1).leading_zeros()).max(1) as u16
 }
 
-/// The parts of `unit` bits in reverse order.
-pub(crate) fn reversed(value: &Value, unit: u16) -> Value {
-    let parts = (0..value.width() / unit).rev().map(|part| value.bit_slice(part * unit, unit));
-    parts.reduce(|low, high| low.bit_concat(&high)).expect("a value has bits")
-}
-
 /// A product; of a vector with one factor for all lanes a matrix of one column by a vector, which
 /// protocols on shares do for half the price of a product lane by lane.
 fn product(x: &Value, y: &Value) -> Value {

@@ -3,7 +3,7 @@
 use crate::data::{CellValue, fold, is_address, mask};
 use crate::emit::cache::KnownZeroBits;
 use crate::emit::casts::cast;
-use crate::emit::record::{compared, reversed};
+use crate::emit::record::compared;
 use crate::evaluate::OperationEvaluator;
 use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
@@ -200,8 +200,8 @@ impl OperationEvaluator {
                 let ones = self.emit.constant_value(from, u128::MAX);
                 value.not().and(&value.add(&ones)).popcount(to)
             }
-            Unary::ByteSwap => reversed(&value, 8),
-            Unary::BitReverse => reversed(&value, 1),
+            Unary::ByteSwap => value.reverse_pieces(8),
+            Unary::BitReverse => value.reverse_pieces(1),
         };
         let result = self.emit.known(result);
         Ok(self.emit.with_zeros(result, zeros))

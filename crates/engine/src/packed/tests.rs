@@ -6,7 +6,7 @@ use phineus_bytecode::{Instruction, Lane, Lanes, OPS, Op};
 use super::{execute, row_bytes, row_words, rows_to_words, words_to_rows};
 
 /// The operations that are local, by name.
-const LOCAL: [&str; 20] = [
+const LOCAL: [&str; 21] = [
     "constant",
     "xor",
     "not",
@@ -18,6 +18,7 @@ const LOCAL: [&str; 20] = [
     "bit_slice",
     "bit_concat",
     "reshape",
+    "reverse_pieces",
     "lane_slice",
     "lane_concat",
     "lane_reverse",

@@ -16,7 +16,9 @@ use phineus_correlated::StoreError;
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::stored::UnfinishedFile;
 use phineus_crypto::{Block, Delta, Prg};
-use phineus_engine::{Carried, CarriedLayout, RunError, RunMemory, StorageError, run, run_blocks};
+use phineus_engine::{
+    BlockProgram, Carried, CarriedLayout, RunError, RunMemory, StorageError, run, run_blocks,
+};
 use phineus_ot::{FieldBits, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -73,7 +75,11 @@ impl<R: Read + Seek> GarblingBlocks<R> {
         memory: &mut RunMemory,
     ) -> Result<(), RunError<ProtocolError>> {
         let mut carried = Carried::new(self.carried)?;
-        let program = (&mut self.blocks[..], &self.flow, &self.description);
+        let program = BlockProgram {
+            blocks: &mut self.blocks,
+            flow: &self.flow,
+            description: &self.description,
+        };
         let room = (memory, &mut carried);
         run_blocks(program, driver, room, self.turns_max, &mut |_| (), &mut |_| true)
     }

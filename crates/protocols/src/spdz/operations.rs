@@ -69,6 +69,7 @@ pub(super) fn way(instruction: &Instruction) -> Method {
         | Op::BitSlice
         | Op::BitConcat
         | Op::Reshape
+        | Op::ReversePieces
             if !is_integer =>
         {
             Method::Movement

@@ -132,13 +132,8 @@ pub fn plan_blocks(
             _ => failure,
         })?;
         let planning = start.elapsed();
-        let joined = join(
-            traced,
-            &blocks.flow,
-            (parts, carried.clone(), slots.clone()),
-            situation,
-            planning,
-        )?;
+        let joined = PlannedParts { parts, carried: carried.clone(), slots: slots.clone() };
+        let joined = join(traced, &blocks.flow, joined, situation, planning)?;
         let total = joined.budget.total();
         if total <= situation.limit_bytes {
             if is_chosen && are_too_far(&joined) {
@@ -181,7 +176,8 @@ pub fn open_blocks(
     let own = BudgetParameters { tables_bytes: situation.tables_bytes + beside, ..*situation };
     let open = |part: &TracedFile| PlannedFile::open_block(part.clone(), &own, is_garbled);
     let parts = blocks.parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let joined = join(traced, &blocks.flow, (parts, carried, slots), situation, Duration::ZERO)?;
+    let joined = PlannedParts { parts, carried, slots };
+    let joined = join(traced, &blocks.flow, joined, situation, Duration::ZERO)?;
     if joined.budget.total() > situation.limit_bytes {
         return Err(does_not_fit(situation.limit_bytes, joined.budget.total())
             .remedy("plan it again for this limit, or give more memory"));
@@ -223,11 +219,18 @@ fn budget_of(parts: &[PlannedFile], situation: &BudgetParameters) -> Budget {
     budget
 }
 
+/// Planned blocks, and the values that they hand to each other.
+struct PlannedParts {
+    parts: Vec<PlannedFile>,
+    carried: CarriedPlaces,
+    slots: CowList<CarriedSlot>,
+}
+
 /// The blocks as one plan, in which each runs once.
 fn join(
     traced: &TracedFile,
     flow: &Flow,
-    (parts, carried, slots): (Vec<PlannedFile>, CarriedPlaces, CowList<CarriedSlot>),
+    PlannedParts { parts, carried, slots }: PlannedParts,
     situation: &BudgetParameters,
     planning: Duration,
 ) -> Result<PlannedFile, Failure> {

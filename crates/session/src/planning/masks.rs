@@ -22,6 +22,15 @@ fn are_too_many(openings: u64) -> bool {
     openings as f64 / (1u64 << STATISTICAL_BITS) as f64 > DISTANCE_MAX
 }
 
+/// What decides which masks values are opened under.
+#[derive(Clone, Copy)]
+pub struct MaskSituation {
+    pub field: FieldName,
+    pub parties: usize,
+    pub scale: BatchScale,
+    pub choice: NarrowMasks,
+}
+
 /// A lowered program of one block in rounds, under the masks of `choice`; `in_rounds` orders it.
 ///
 /// Few comparisons are ordered with narrow masks, and once more if that turns out to be too far from
@@ -29,8 +38,7 @@ fn are_too_many(openings: u64) -> bool {
 pub fn ordered(
     lowered: &ProgramFile,
     description: &Description,
-    (field, parties, scale): (FieldName, usize, BatchScale),
-    choice: NarrowMasks,
+    MaskSituation { field, parties, scale, choice }: MaskSituation,
     in_rounds: impl Fn(Masks) -> Result<TracedFile, Failure>,
 ) -> Result<(TracedFile, Masks), Failure> {
     let with = |masks| Ok((in_rounds(masks)?, masks));

@@ -84,7 +84,7 @@ impl Definition for AuthenticatedProtocol {
         match self.field {
             FieldName::F61 | FieldName::F128 => None,
             FieldName::F32 => Some(
-                "WEAK: with spdz-32 a lie passes a check with probability 2^-30; --protocol spdz is for use",
+                "WEAK: with spdz-32 a lie passes a check with probability 2^-30; spdz is for use",
             ),
         }
     }

@@ -63,7 +63,7 @@ impl Choice for ProtocolChoice {
     fn meaning(self) -> &'static str {
         match self {
             ProtocolChoice::Auto => {
-                "The semi-honest protocol with the least predicted time on the network of --net"
+                "The semi-honest protocol with the least predicted time on the stated or measured network"
             }
             ProtocolChoice::AutoHonestMajority => {
                 "The same, but also considers rep3, which assumes that no two parties collude"

@@ -56,7 +56,7 @@ pub(super) fn run(
         for (n, target) in LAYERS {
             if bench.n.is_none_or(|only| only == n) {
                 for protocol in PROTOCOLS {
-                    layer(registry, bench, table, (n, protocol, target))?;
+                    layer(registry, bench, table, LayerCase { n, protocol, target })?;
                 }
             }
         }
@@ -77,11 +77,18 @@ pub(super) fn run(
     Ok(())
 }
 
+/// One measurement of a linear layer, and the seconds that it should take.
+struct LayerCase {
+    n: u64,
+    protocol: Protocol,
+    target: f64,
+}
+
 fn layer(
     registry: &Registry,
     bench: &BenchArguments,
     table: &mut BenchTable<'_>,
-    (n, protocol, target): (u64, Protocol, f64),
+    LayerCase { n, protocol, target }: LayerCase,
 ) -> Result<(), Failure> {
     let Some(program) = registry.find("linear-layer") else { return Ok(()) };
     let parameters = vec![("n".to_owned(), n.to_string())];
