@@ -7,8 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::cow_list::CowList;
 use crate::instruction::{ElementType, Instruction, Shape};
 use crate::layout::Layout;
-use crate::limits::{FIXED_WIDTH_MAX, FRACTION_BITS_MAX, PARTIES_MAX, REGISTER_BITS, SLOTS_MAX};
-use crate::limits::{LARGE_VALUE_WIRES_MAX, VALUE_WIRES_MAX};
+use crate::limits::{
+    FIXED_WIDTH_MAX, FRACTION_BITS_MAX, LARGE_VALUE_WIRES_MAX, PARTIES_MAX, PERMUTATION_ITEMS_MAX,
+    REGION_BITS_MAX, REGION_ROWS_MAX, REGISTER_BITS, REGISTERS_MAX, SLOTS_MAX, VALUE_WIRES_MAX,
+};
 use crate::ops::Op;
 use crate::rows_of::RowsOf;
 use crate::settings::Settings;
@@ -40,6 +42,15 @@ pub struct Description {
     /// Values carried from one block to others.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub slots: CowList<CarriedSlot>,
+    /// Arrays of rows that a public register selects from.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub regions: CowList<Region>,
+    /// Permutations that one party draws or computes, and nobody else knows.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub permutations: CowList<Permutation>,
+    /// Public registers that are set and used inside the block.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub registers: u32,
     /// Figures of the plan; set by the planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanDescription>,
@@ -51,6 +62,10 @@ pub struct Description {
 
 fn is_empty<T: Clone>(list: &CowList<T>) -> bool {
     list.is_empty()
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The part of a description that the file of a block has.
@@ -110,6 +125,54 @@ impl CarriedSlot {
     /// The shape of the value.
     pub fn shape(&self) -> Shape {
         Instruction::new(Op::Load, self.element, self.lanes).shape()
+    }
+}
+
+/// An array of rows, all 0 at the beginning, that lies outside the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// The type of a row.
+    #[serde(serialize_with = "write_element", deserialize_with = "read_element")]
+    pub element: ElementType,
+    /// How many there are.
+    pub rows: u64,
+}
+
+/// A permutation that one party knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Permutation {
+    /// Who knows it.
+    pub party: u16,
+    /// How many items it moves: a power of two.
+    pub items: u32,
+    /// Where it comes from.
+    pub kind: PermutationKind,
+}
+
+/// Where a permutation comes from, and what its party brings of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermutationKind {
+    /// It is drawn at random; its party brings switches.
+    Random,
+    /// It is drawn at random; its party brings switches, and where each row comes from.
+    RandomWithOrigins,
+    /// Its party is told where each row goes; the party brings switches.
+    Told,
+}
+
+impl Permutation {
+    /// Switches of its network, a Beneš network.
+    pub fn switches(&self) -> u64 {
+        let layers = 2 * u64::from(self.items.trailing_zeros());
+        layers.saturating_sub(1) * u64::from(self.items / 2)
+    }
+
+    /// Bits of the number of an item.
+    pub fn item_bits(&self) -> u16 {
+        self.items.trailing_zeros().max(1) as u16
     }
 }
 
@@ -359,12 +422,47 @@ impl Description {
             port.rows_of.map_or(Vec::new(), |rows_of| rows_of.faults(port, &self.inputs))
         }));
         faults.extend(self.carrying_faults());
+        faults.extend(self.state_faults());
         faults
     }
 
     /// Whether an output port is opened while the program runs.
     pub fn is_opened(&self, port: usize) -> bool {
         u32::try_from(port).is_ok_and(|port| self.opened.binary_search(&port).is_ok())
+    }
+
+    /// Faults in regions, permutations and registers.
+    fn state_faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (index, region) in self.regions.iter().enumerate() {
+            let shape = Instruction::new(Op::RegionLoad, region.element, 1).shape();
+            if !shape.is_valid() || region.rows == 0 || region.rows > REGION_ROWS_MAX {
+                faults.push(format!(
+                    "region {index} has {} rows of {shape}; it has 1 to {REGION_ROWS_MAX}",
+                    region.rows
+                ));
+            }
+        }
+        let bits = |region: &Region| u128::from(region.element.width()) * u128::from(region.rows);
+        if self.regions.iter().map(bits).sum::<u128>() > REGION_BITS_MAX {
+            faults.push("all regions together have more than 2^44 bits".to_owned());
+        }
+        for (index, permutation) in self.permutations.iter().enumerate() {
+            let items = permutation.items;
+            if !items.is_power_of_two() || items > PERMUTATION_ITEMS_MAX {
+                faults.push(format!(
+                    "permutation {index} moves {items} items, not a power of two of at most \
+                     {PERMUTATION_ITEMS_MAX}"
+                ));
+            }
+            if usize::from(permutation.party) >= self.parties.len() {
+                faults.push(format!("permutation {index} is of no party"));
+            }
+        }
+        if self.registers > REGISTERS_MAX {
+            faults.push(format!("a program has at most {REGISTERS_MAX} registers"));
+        }
+        faults
     }
 
     /// Faults in the opened ports and carried slots.

@@ -25,8 +25,8 @@ pub use binary::{BlockDirectory, FileKind, FileSummary, Hash, ProgramReader, Pro
 pub use costs::{BlockCosts, CostModel};
 pub use cow_list::CowList;
 pub use description::{
-    CarriedSlot, Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder,
-    RowOrder,
+    CarriedSlot, Column, Description, Encoding, InputPort, OutputPort, Permutation,
+    PermutationKind, PlanDescription, PortOrder, Region, RowOrder,
 };
 pub use error::Error;
 pub use flow::{BlockEnd, BlockValues, Flow, RegisterOp, RegisterStep, Successor};

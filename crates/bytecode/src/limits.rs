@@ -80,6 +80,15 @@ pub const BLOCKS_MAX: usize = 1 << 14;
 /// The most public registers of a program.
 pub const REGISTERS_MAX: u32 = 1 << 16;
 
+/// The most rows of a region.
+pub const REGION_ROWS_MAX: u64 = 1 << 40;
+
+/// The most bits of all regions of a program together.
+pub const REGION_BITS_MAX: u128 = 1 << 44;
+
+/// The most items that a permutation moves.
+pub const PERMUTATION_ITEMS_MAX: u32 = 1 << 24;
+
 /// The most values that blocks carry; they are part of the description, with some 30 bytes each.
 pub const SLOTS_MAX: usize = 1 << 16;
 

@@ -7,7 +7,7 @@
 //! Signatures speak of the instruction's own element type `T` (width `w`) and lanes `n`.
 
 use crate::instruction::{ElementType, Instruction, Shape, Sharing};
-use crate::limits::VALUE_WIRES_MAX;
+use crate::limits::{REGISTER_BITS, VALUE_WIRES_MAX};
 use crate::meaning::{self, Meaning};
 
 /// The shape of one operand or result, in terms of the instruction's own width and lanes.
@@ -325,6 +325,29 @@ ops! {
     /// Sends what was issued since the last round and waits for the same of all other parties.
     Round = 200 "round" () -> () [] round_type, None;
 
+    /// Opens a value of one lane to all parties, into public register `register`, before what follows.
+    Reveal = 201 "reveal" (Same) -> () [imm("register")] one_word, None;
+    /// The rows of region `region` from `row` on.
+    RegionLoad = 210 "region_load" () -> (Same) [imm("region"), imm("row")] any, None;
+    /// Makes the lanes the rows of region `region` from `row` on.
+    RegionStore = 211 "region_store" (Same) -> () [imm("region"), imm("row")] any, None;
+    /// The row of region `region` that register `register` names.
+    RegionLoadAt = 212 "region_load_at" () -> (Same) [imm("region"), imm("register")]
+        single_lane, None;
+    /// Makes the value the row of region `region` that register `register` names.
+    RegionStoreAt = 213 "region_store_at" (Same) -> () [imm("region"), imm("register")]
+        single_lane, None;
+    /// Control bits of the switching network of a party's permutation, from switch `switch` on.
+    Switches = 214 "switches" () -> (Same) [imm("permutation"), imm("switch")]
+        bits_only, None;
+    /// Which rows a party's permutation moves to the rows from `row` on.
+    Origins = 215 "origins" () -> (Same) [imm("permutation"), imm("row")] any, None;
+    /// Tells a party, and nobody else, where its permutation moves the rows from `row` on.
+    Tell = 216 "tell" (Same) -> () [imm("permutation"), imm("row")] any, None;
+
+    /// As `cond_swap`; the selecting bits are switches of a permutation of party `party`.
+    SwapKnown = 217 "swap_known" (Bit, Same, Same) -> (Same, Same) [imm("party")] any, None;
+
     /// Directive: starts reading a spill slot into a frame.
     IssueSwapIn = 240 "issue_swap_in" () -> () [imm("frame"), imm("slot")] any, None;
     /// Directive: waits until the frame's page has arrived.
@@ -374,6 +397,30 @@ impl Op {
     #[inline]
     pub fn gives_out(self) -> bool {
         matches!(self, Op::Output | Op::Store)
+    }
+
+    /// Whether it works on public registers, regions or permutations, and so stays where it is.
+    #[inline]
+    pub fn is_stateful(self) -> bool {
+        self.is_region() || self.is_of_permutation() || self == Op::Reveal
+    }
+
+    /// Whether it moves rows between values and regions; protocols take no part in that.
+    #[inline]
+    pub fn is_region(self) -> bool {
+        matches!(self, Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt)
+    }
+
+    /// Whether it is about the permutation of one party.
+    #[inline]
+    pub fn is_of_permutation(self) -> bool {
+        matches!(self, Op::Switches | Op::Origins | Op::Tell | Op::SwapKnown)
+    }
+
+    /// Whether one party alone knows what it brings into the computation.
+    #[inline]
+    pub fn is_private(self) -> bool {
+        matches!(self, Op::Input | Op::Switches | Op::Origins)
     }
 
     /// Whether its results' lanes are lanes of its operands.
@@ -546,6 +593,21 @@ fn interleave_fits(i: &Instruction) -> Rule {
 
 fn one_lane(i: &Instruction) -> Rule {
     ensure(i.lanes == 1, "a reduction has one lane")
+}
+
+fn bits_only(i: &Instruction) -> Rule {
+    ensure(i.element == ElementType::BIT, "switches are u1")
+}
+
+fn single_lane(i: &Instruction) -> Rule {
+    ensure(i.lanes == 1, "one register names one row")
+}
+
+fn one_word(i: &Instruction) -> Rule {
+    ensure(
+        i.lanes == 1 && i.element.width() <= REGISTER_BITS,
+        "a register takes one lane of at most 64 bits",
+    )
 }
 
 fn matrices_fit(i: &Instruction) -> Rule {

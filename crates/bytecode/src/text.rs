@@ -24,6 +24,7 @@
 mod header;
 mod line;
 mod parse;
+mod state_lines;
 #[cfg(test)]
 pub(crate) mod tests;
 

@@ -8,16 +8,19 @@
 //! 3. Every cell of every output port is written exactly once.
 //!    Every instruction that is issued is finished, and none is finished that was not issued.
 //!
+//! 4. A public register has a value before it selects a row, a range of constant rows lies in its region,
+//!    and what is asked of a permutation exists: of an inverse only after its party was told all of it.
+//!
 //! A program (instructions name values):
-//! 4. Results are named 0, 1, 2, ... in order; an operand is defined before its use.
-//! 5. An operand has the shape that the operation's signature gives it.
-//! 6. There are no directives.
+//! 5. Results are named 0, 1, 2, ... in order; an operand is defined before its use.
+//! 6. An operand has the shape that the operation's signature gives it.
+//! 7. There are no directives.
 //!
 //! A planned program (instructions name addresses):
-//! 7. The description has the plan's figures.
-//! 8. Every operand and result lies inside the frames and inside one page.
-//! 9. Results overlap neither operands nor each other.
-//! 10. Directives are of type u1x1 and name existing frames and spill slots.
+//! 8. The description has the plan's figures.
+//! 9. Every operand and result lies inside the frames and inside one page.
+//! 10. Results overlap neither operands nor each other.
+//! 11. Directives are of type u1x1 and name existing frames and spill slots.
 //!
 //! Whether a planned program computes what its program means is for the planner's checker.
 //!
@@ -28,10 +31,13 @@
 mod blocks;
 mod intervals;
 mod shapes;
+mod state;
+#[cfg(test)]
+mod state_tests;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Seek};
 
 use crate::binary::{FileKind, ProgramReader};
@@ -165,6 +171,12 @@ pub(crate) struct Verifier<'a> {
     has_ports: bool,
     /// Instructions that were issued and are not finished, without places, and how many.
     in_flight: HashMap<Instruction, u64>,
+    /// Registers that have a value.
+    revealed: HashSet<u64>,
+    /// What was brought or told of each permutation.
+    brought: HashMap<(u64, Op), Intervals>,
+    /// The last value that is switches, and whose.
+    switches: Option<(u64, u16)>,
 }
 
 impl<'a> Verifier<'a> {
@@ -182,6 +194,9 @@ impl<'a> Verifier<'a> {
             place: None,
             has_ports: true,
             in_flight: HashMap::new(),
+            revealed: HashSet::new(),
+            brought: HashMap::new(),
+            switches: None,
         }
     }
 
@@ -208,6 +223,7 @@ impl<'a> Verifier<'a> {
             Op::Input => self.check_input(instruction, faults),
             Op::Output => self.check_output(instruction, faults),
             Op::Load | Op::Store => self.check_carried(instruction, faults),
+            op if op.is_stateful() => self.check_state(instruction, faults),
             _ => {}
         }
     }
@@ -220,6 +236,7 @@ impl<'a> Verifier<'a> {
         if self.in_flight.values().any(|&count| count > 0) {
             faults.push("an instruction is issued and never finished".to_owned());
         }
+        self.finish_state(faults);
         if self.place.is_some_and(|place| !place.is_last) {
             return;
         }
@@ -247,7 +264,7 @@ impl<'a> Verifier<'a> {
         if i.phase == Phase::Whole {
             return;
         }
-        if i.op == Op::Round || i.op.is_directive() {
+        if i.op == Op::Round || i.op.is_directive() || i.op.is_stateful() {
             faults.push(format!("{} has no parts", i.op.info().name));
         }
         let key = Instruction {

@@ -48,6 +48,7 @@ mod count;
 pub mod divider;
 pub mod least_depth;
 pub mod multiplier;
+pub mod permutation;
 pub mod record;
 pub mod reduction;
 mod rows;

@@ -5,21 +5,28 @@
 
 use std::convert::Infallible;
 
-use phineus_bytecode::{Instruction, Lane, Lanes};
+use phineus_bytecode::random::SeededRng;
+use phineus_bytecode::{Description, Instruction, Lane, Lanes, Op};
 
 use crate::data::{Inputs, Outputs, from_bits, to_bits};
 use crate::driver::Driver;
+use crate::permutations::OwnPermutations;
 
 /// Computes in the clear, for all parties at once.
 pub struct ClearDriver {
     inputs: Inputs,
     outputs: Vec<Outputs>,
+    /// Of all parties. No result depends on which they are.
+    permutations: OwnPermutations,
+    random: SeededRng,
 }
 
 impl ClearDriver {
-    /// A driver that reads all parties' `inputs` and writes each party's outputs.
-    pub fn new(inputs: Inputs, outputs: Vec<Outputs>) -> ClearDriver {
-        ClearDriver { inputs, outputs }
+    /// A driver of the program that `description` describes, which reads all parties' `inputs` and writes each
+    /// party's outputs.
+    pub fn new(description: &Description, inputs: Inputs, outputs: Vec<Outputs>) -> ClearDriver {
+        let permutations = OwnPermutations::new(description);
+        ClearDriver { inputs, outputs, permutations, random: SeededRng::new(1) }
     }
 
     /// Each party's outputs.
@@ -63,6 +70,34 @@ impl Driver for ClearDriver {
             let count = lanes.len();
             to_bits(lanes.into_iter(), count, result);
         }
+        Ok(())
+    }
+
+    fn reveal(&mut self, _: &Instruction, wires: &[u8]) -> Result<Lane, Infallible> {
+        Ok(from_bits(wires, 1, 0))
+    }
+
+    fn permute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [u8]],
+        operands: &[&[u8]],
+    ) -> Result<(), Infallible> {
+        let lanes = instruction.lanes as usize;
+        if instruction.op == Op::Tell {
+            let told = lanes_of(operands[0], lanes).into_iter();
+            // A program that tells no permutation has no meaning; nothing is hidden here anyhow.
+            let _ = self.permutations.tell(instruction, told);
+            return Ok(());
+        }
+        if instruction.op == Op::SwapKnown {
+            let swap = Instruction { op: Op::CondSwap, ..*instruction };
+            return self.compute(&swap, results, operands);
+        }
+        let random = &mut self.random;
+        let draw = &mut |words: &mut [u64]| words.fill_with(|| random.next_u64());
+        let values = self.permutations.bring(instruction, draw);
+        to_bits(values.iter().map(|&value| Lane::from(value)), lanes, results[0]);
         Ok(())
     }
 

@@ -46,6 +46,38 @@ pub trait Driver {
         operands: &[&[Self::Wire]],
     ) -> Result<(), Self::Error>;
 
+    /// Opens a value of one lane to all parties at once.
+    ///
+    /// # Errors
+    /// If the peer fails.
+    ///
+    /// # Panics
+    /// If the protocol opens nothing inside a block: no plan for it contains this instruction. The default
+    /// implementation always does.
+    fn reveal(
+        &mut self,
+        instruction: &Instruction,
+        _wires: &[Self::Wire],
+    ) -> Result<Lane, Self::Error> {
+        unreachable!("a plan for this protocol has no {}", instruction.op.info().name)
+    }
+
+    /// Brings switches or origins of a party's permutation in, or tells the party one.
+    ///
+    /// # Errors
+    /// If the peer fails.
+    ///
+    /// # Panics
+    /// If the protocol has no permutations of parties. The default implementation always does.
+    fn permute(
+        &mut self,
+        instruction: &Instruction,
+        _results: &mut [&mut [Self::Wire]],
+        _operands: &[&[Self::Wire]],
+    ) -> Result<(), Self::Error> {
+        unreachable!("a plan for this protocol has no {}", instruction.op.info().name)
+    }
+
     /// Sends what was issued since the last round to all parties, and receives the same from them.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use phineus_bytecode::{Instruction, Layout, Op, ProgramReader};
 
 use crate::blocks::Carried;
 use crate::driver::Driver;
+use crate::regions::{NoSuchRow, Regions};
 use crate::storage::{FrameIndex, FrameMemory, SpillSlot, Storage, StorageError};
 
 /// Why a run failed.
@@ -20,6 +21,9 @@ pub enum RunError<E: std::error::Error + 'static> {
     /// The swap file failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// A register selects a row that a region does not have.
+    #[error(transparent)]
+    Row(#[from] NoSuchRow),
     /// The protocol failed.
     #[error("{0}")]
     Driver(#[source] E),
@@ -45,6 +49,8 @@ pub struct RunMemory {
     pub frames: FrameMemory,
     /// The swap file, if the plan uses one.
     pub storage: Option<Storage>,
+    /// Arrays that opened registers select from.
+    pub regions: Regions,
 }
 
 /// Runs `planned` from first to last instruction with `driver`.
@@ -82,6 +88,11 @@ pub(crate) struct BlockMemory<'a> {
 }
 
 impl RunMemory {
+    /// Frames and a swap file, for a program without regions.
+    pub fn new(frames: FrameMemory, storage: Option<Storage>) -> RunMemory {
+        RunMemory { frames, storage, regions: Regions::default() }
+    }
+
     /// Finishes all transfers between frames and swap file.
     pub(crate) fn drain(&mut self) -> Result<(), StorageError> {
         match &mut self.storage {
@@ -107,6 +118,12 @@ pub(crate) fn run_instructions<R: Read + Seek, D: Driver>(
             } else if instruction.op.is_carrying() {
                 let carried = carried.as_deref_mut().expect("only blocks carry values");
                 carried.step::<D::Wire>(instruction, &mut memory.frames);
+            } else if instruction.op.is_region() {
+                memory.regions.step::<D::Wire>(instruction, &mut memory.frames)?;
+            } else if instruction.op == Op::Reveal {
+                let wires = memory.frames.slice(operand(instruction, layout, 0));
+                let value = driver.reveal(instruction, wires).map_err(RunError::Driver)?;
+                memory.regions.set(instruction.immediates[0], value);
             } else {
                 step(instruction, layout, driver, &mut memory.frames).map_err(RunError::Driver)?;
             }
@@ -143,10 +160,7 @@ fn step<D: Driver>(
         let start = instruction.results[k] as usize;
         start..start + layout.units(instruction.result_shape(k)) as usize
     };
-    let operand = |k: usize| {
-        let start = instruction.operands[k] as usize;
-        start..start + layout.units(instruction.operand_shape(k)) as usize
-    };
+    let operand = |k: usize| operand(instruction, layout, k);
     match (instruction.result_count(), instruction.operand_count()) {
         (0, 0) if instruction.op == Op::Round => driver.round(),
         // The issue of an input.
@@ -180,6 +194,12 @@ fn step<D: Driver>(
     }
 }
 
+/// Where an operand lies.
+fn operand(instruction: &Instruction, layout: Layout, k: usize) -> Range<usize> {
+    let start = instruction.operands[k] as usize;
+    start..start + layout.units(instruction.operand_shape(k)) as usize
+}
+
 #[inline]
 fn call<D: Driver, const RESULTS: usize, const OPERANDS: usize>(
     instruction: &Instruction,
@@ -189,5 +209,8 @@ fn call<D: Driver, const RESULTS: usize, const OPERANDS: usize>(
     operands: [Range<usize>; OPERANDS],
 ) -> Result<(), D::Error> {
     let (mut results, operands) = frames.operands::<D::Wire, RESULTS, OPERANDS>(results, operands);
-    driver.compute(instruction, &mut results, &operands)
+    match instruction.op.is_of_permutation() {
+        true => driver.permute(instruction, &mut results, &operands),
+        false => driver.compute(instruction, &mut results, &operands),
+    }
 }

@@ -8,6 +8,8 @@ mod driver;
 mod interpret;
 mod lanes;
 pub mod packed;
+mod permutations;
+mod regions;
 mod storage;
 
 pub use blocks::{BlockProgram, Carried, CarriedLayout, run_blocks};
@@ -15,6 +17,8 @@ pub use clear::ClearDriver;
 pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
 pub use driver::Driver;
 pub use interpret::{INSTRUCTIONS_PER_PROGRESS, RunError, RunMemory, run};
+pub use permutations::{NotAPermutation, OwnPermutations};
+pub use regions::{NoSuchRow, Regions};
 pub use storage::{
     DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot, Storage,
     StorageBackend, StorageConfig, StorageError, StorageStatistics, TransferDirection,

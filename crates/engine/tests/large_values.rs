@@ -142,6 +142,11 @@ fn planned(program: &[u8], layout: Layout, frame_count: u64) -> (Vec<u8>, PlanDe
     (bytes, figures)
 }
 
+/// Programs here have no permutations.
+fn in_the_clear(inputs: Inputs, outputs: Vec<Outputs>) -> ClearDriver {
+    ClearDriver::new(&Description::default(), inputs, outputs)
+}
+
 /// Runs a plan with the driver that `new` makes of inputs and outputs.
 fn execute<D: Driver<Error = Infallible>>(
     planned: &[u8],
@@ -166,7 +171,7 @@ fn execute<D: Driver<Error = Infallible>>(
     let inputs = Inputs::new(&description, tables).expect("the tables fit");
     let parties = 0..description.parties.len() as u16;
     let mut driver = new(inputs, parties.map(|party| Outputs::new(&description, party)).collect());
-    let mut memory = RunMemory { frames, storage };
+    let mut memory = RunMemory::new(frames, storage);
     run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("the run succeeds");
     let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
     for outputs in outputs_of(driver) {
@@ -210,7 +215,7 @@ fn cells_of_many_sizes_swap_as_in_the_clear() {
         assert_eq!(verify(&mut read(&program)).expect("just written"), []);
         let frame_count = 8 + round as u64;
         let (clear, _) = planned(&program, Layout::wires(1), frame_count);
-        let expected = execute(&clear, &inputs, ClearDriver::new, ClearDriver::into_outputs);
+        let expected = execute(&clear, &inputs, in_the_clear, ClearDriver::into_outputs);
         let sizes = [
             ValueSize::Fixed { units },
             ValueSize::LaneElements { bytes: 16, copies: 1 },

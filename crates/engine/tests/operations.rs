@@ -192,8 +192,8 @@ fn execute(planned: &[u8], inputs: &[Table], backend: StorageBackend) -> Vec<Tab
     let tables = inputs.iter().cloned().map(Some).collect();
     let inputs = Inputs::new(&description, tables).expect("the tables fit");
     let outputs = (0..2).map(|party| Outputs::new(&description, party)).collect();
-    let mut driver = ClearDriver::new(inputs, outputs);
-    let mut memory = RunMemory { frames, storage };
+    let mut driver = ClearDriver::new(&description, inputs, outputs);
+    let mut memory = RunMemory::new(frames, storage);
     run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("the run succeeds");
     let [first, second]: [Vec<Option<Table>>; 2] = driver
         .into_outputs()

@@ -35,6 +35,7 @@ mod port;
 mod program;
 mod records;
 pub mod reference;
+mod regions;
 mod sharing;
 mod tracer;
 mod value;
@@ -60,6 +61,7 @@ pub use program::{
     trace_to_file,
 };
 pub use records::Records;
+pub use regions::{OpenedIndex, PartyPermutation, Region};
 pub use tracer::Tracer;
 pub use value::Value;
 pub use vector::{Vector, lanes_for};

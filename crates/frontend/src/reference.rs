@@ -8,8 +8,9 @@ use std::io::{Read, Seek};
 use phineus_bytecode::meaning::{Lanes, mask_of};
 use phineus_bytecode::{
     BlockDirectory, BlockValues, CarriedSlot, CowList, Description, Instruction, Lane, Op,
-    ProgramReader, Table,
+    Permutation, ProgramReader, Region, Table,
 };
+use phineus_circuits::permutation::{control_bits, inverse};
 
 use crate::arguments::Arguments;
 use crate::error::ProgramError;
@@ -55,6 +56,11 @@ struct ReferenceState<'a> {
     carried: Vec<Lanes>,
     /// Values that the current block stores for later ones.
     stored: Vec<(usize, Lanes)>,
+    regions: Vec<Lanes>,
+    registers: Vec<u64>,
+    /// Permutations are not at random here, as no result depends on them: each is a rotation by one, or what was
+    /// told.
+    permutations: Vec<Vec<u32>>,
 }
 
 impl ReferenceState<'_> {
@@ -71,6 +77,9 @@ impl ReferenceState<'_> {
             slots: description.slots.clone(),
             carried: vec![Lanes::new(); description.slots.len()],
             stored: Vec::new(),
+            regions: description.regions.iter().map(zeros).collect(),
+            registers: vec![0; description.registers as usize],
+            permutations: description.permutations.iter().map(rotation).collect(),
         })
     }
 
@@ -86,6 +95,14 @@ impl ReferenceState<'_> {
         }
         Ok(())
     }
+}
+
+fn zeros(region: &Region) -> Lanes {
+    vec![Lane::ZERO; region.rows as usize]
+}
+
+fn rotation(permutation: &Permutation) -> Vec<u32> {
+    (0..permutation.items).map(|item| (item + 1) % permutation.items).collect()
 }
 
 impl BlockValues for ReferenceState<'_> {
@@ -123,6 +140,40 @@ fn check_inputs(
 }
 
 impl ReferenceState<'_> {
+    /// An instruction on registers, regions and permutations.
+    fn state_step(&mut self, i: &Instruction) {
+        if i.op == Op::SwapKnown {
+            return self.step(&Instruction { op: Op::CondSwap, immediates: [0; 4], ..*i });
+        }
+        let ReferenceState { values, regions, registers, permutations, .. } = self;
+        let [first, second, ..] = i.immediates.map(|word| word as usize);
+        let row = match i.op {
+            Op::RegionLoadAt | Op::RegionStoreAt => registers[second] as usize,
+            _ => second,
+        };
+        let rows = row..row + i.lanes as usize;
+        let operand = i.operands().first().map(|&name| values[name as usize].clone());
+        match (i.op, operand) {
+            (Op::Reveal, Some(value)) => registers[first] = value[0].as_limbs()[0],
+            (Op::RegionStore | Op::RegionStoreAt, Some(value)) => {
+                regions[first][rows].copy_from_slice(&value);
+            }
+            (Op::Tell, Some(value)) => {
+                let told = value.iter().map(|lane| lane.as_limbs()[0] as u32);
+                permutations[first][rows].iter_mut().zip(told).for_each(|(to, told)| *to = told);
+            }
+            (Op::Switches, _) => {
+                let bits = control_bits(&permutations[first]);
+                values.push(bits[rows].iter().map(|&bit| Lane::from(bit)).collect());
+            }
+            (Op::Origins, _) => {
+                let origins = inverse(&permutations[first]).expect("it is a permutation");
+                values.push(origins[rows].iter().map(|&row| Lane::from(row)).collect());
+            }
+            _ => values.push(regions[first][rows].to_vec()),
+        }
+    }
+
     fn step(&mut self, i: &Instruction) {
         let ReferenceState { inputs, outputs, values, .. } = self;
         let [port, column, row, _] = i.immediates.map(|word| word as usize);
@@ -139,6 +190,7 @@ impl ReferenceState<'_> {
             }
             Op::Load => values.push(self.carried[port].clone()),
             Op::Store => self.stored.push((port, values[i.operands[0] as usize].clone())),
+            op if op.is_stateful() => self.state_step(i),
             _ => {
                 let operands: Vec<Lanes> =
                     i.operands().iter().map(|&name| values[name as usize].clone()).collect();

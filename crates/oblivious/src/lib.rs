@@ -1,4 +1,4 @@
-//! Oblivious algorithms on lane vectors: sort, merge, compaction, scans, joins.
+//! Oblivious algorithms on lane vectors: sort, merge, compaction, scans, joins, memory.
 //!
 //! What they touch, and in which order, depends on the sizes alone. They go depth-first and
 //! divide the work like a cache-oblivious algorithm, so that out of core a sort makes about
@@ -10,6 +10,7 @@ mod join;
 mod key;
 mod lanes;
 mod matching;
+mod memory;
 mod merge;
 mod network;
 mod scan;
@@ -20,6 +21,7 @@ pub use compaction::compact;
 pub use join::{group_begins, join_unique, loop_join};
 pub use key::SortKey;
 pub use matching::Matching;
+pub use memory::{Memory, MemoryMethod};
 pub use merge::{MergeRecord, merge, merge_bitonic, merge_recorded};
 pub use network::{merge_comparators, sort_comparators};
 pub use scan::{group_sums, last_valid, prefix_sum, scan};

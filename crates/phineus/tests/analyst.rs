@@ -287,7 +287,7 @@ fn a_run_says_first_who_learnt_what() -> Result {
         done.stderr
     );
     let done = place.run(&format!("{line} --protocol spdz --fake-preprocessing"))?.succeeded()?;
-    assert!(done.stderr.contains("Nothing was hidden: with --fake-preprocessing"));
+    assert!(done.stderr.contains("Nothing was hidden: with preprocessing by a dealer"));
     assert!(!done.stderr.contains("Nobody learnt"), "{}", done.stderr);
     Ok(())
 }

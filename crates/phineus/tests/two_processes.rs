@@ -95,8 +95,8 @@ fn protocols_and_manners_that_cannot_even_connect_are_named() -> Result {
     // garbled has fewer streams than the protocols on shares.
     let protocols = [line(0, ""), line(1, "--protocol gmw")];
     let [at_a, at_b] = both(&place, 0, protocols)?;
-    at_a.failed_with(7)?.says("site_b was asked for --protocol gmw, and this party for --proto")?;
-    at_b.failed_with(7)?.says("site_a was asked for --protocol garbled, and this party for")?;
+    at_a.failed_with(7)?.says("site_b was asked for gmw, and this party for garbled")?;
+    at_b.failed_with(7)?.says("site_a was asked for garbled, and this party for gmw")?;
     for (more, says) in [
         (["", "--plain"], "site_a speaks TLS over TCP, and this party without TLS"),
         (["--plain", ""], "site_a speaks without TLS (`--plain`), and this party TLS over TCP"),

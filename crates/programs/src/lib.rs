@@ -1,5 +1,6 @@
 //! The built-in programs.
 
+mod binary_search;
 mod biometric;
 pub mod choices;
 mod cnn;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(psi::Intersection),
         Box::new(cnn::NeuralNetwork),
         Box::new(WithComputingParties(gcd::GreatestDivisor)),
+        Box::new(binary_search::BinarySearch),
     ]
 }
 

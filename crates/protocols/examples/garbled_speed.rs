@@ -187,7 +187,7 @@ fn execute<D: Driver>(
 ) -> Result<(), Failure> {
     let plan = reader.description().plan.as_ref().ok_or("the program is planned")?;
     let frames = FrameMemory::new(plan.frame_count as u32, 65536)?;
-    Ok(run(&mut reader, driver, &mut RunMemory { frames, storage: None }, &mut |_| true)?)
+    Ok(run(&mut reader, driver, &mut RunMemory::new(frames, None), &mut |_| true)?)
 }
 
 /// User and system time of this process.

@@ -94,7 +94,7 @@ fn memory(planned: &[u8]) -> Result<RunMemory, StorageError> {
     let plan = reader.description().plan.as_ref().expect("just planned");
     let page_bytes = (plan.page_wires * u64::from(plan.layout.unit_bytes)) as u32;
     let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes)?;
-    Ok(RunMemory { frames, storage: None })
+    Ok(RunMemory::new(frames, None))
 }
 
 fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {

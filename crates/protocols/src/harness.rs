@@ -103,7 +103,7 @@ pub(crate) fn memory(description: &Description) -> RunMemory {
         depth: 8,
     };
     let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    RunMemory { frames, storage }
+    RunMemory::new(frames, storage)
 }
 
 /// The tables that a party brings.
@@ -139,7 +139,7 @@ pub(crate) fn expected(program: &[u8], tables: &[Table]) -> Vec<Table> {
     let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
     let parties = 0..description.parties.len() as u16;
     let outputs = parties.map(|party| Outputs::new(&description, party)).collect();
-    let mut driver = ClearDriver::new(inputs.expect("the right shapes"), outputs);
+    let mut driver = ClearDriver::new(&description, inputs.expect("the right shapes"), outputs);
     let mut memory = memory(reader.description());
     run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("it runs");
     let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];

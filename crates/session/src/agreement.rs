@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use phineus_bytecode::binary::FORMAT_VERSION;
-use phineus_bytecode::{Description, InputPort, OutputPort, PlanDescription, Settings};
+use phineus_bytecode::{
+    Description, InputPort, OutputPort, PermutationKind, PlanDescription, Settings,
+};
 use phineus_channels::{AbortReason, CONTROL_BYTES_MAX, FramedChannel, Mesh};
 use phineus_crypto::Prg;
 use phineus_ot::SessionId;
@@ -296,6 +298,15 @@ pub fn agreement(
         } else {
             add(format!("output '{}'", port.name), describe_output(description, port));
         }
+    }
+    if description.registers > 0 {
+        let what = "registers that are opened inside the program".to_owned();
+        add(what, description.registers.to_string());
+    }
+    let told = description.permutations.iter();
+    let told = told.filter(|permutation| permutation.kind == PermutationKind::Told).count();
+    if told > 0 {
+        add("permutations that a party is told".to_owned(), told.to_string());
     }
     let size: usize = items.iter().map(|(name, value)| name.len() + value.len() + 16).sum();
     if size > CONTROL_BYTES_MAX / 2 {

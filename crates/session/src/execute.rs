@@ -8,8 +8,8 @@ use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    BlockProgram, Carried, Driver, FrameMemory, Inputs, RunMemory, Storage, StorageBackend,
-    StorageConfig, StorageError, StorageStatistics, run, run_blocks,
+    BlockProgram, Carried, Driver, FrameMemory, Inputs, OwnPermutations, Regions, RunMemory,
+    Storage, StorageBackend, StorageConfig, StorageError, StorageStatistics, run, run_blocks,
 };
 
 use crate::cancel::Cancel;
@@ -75,6 +75,8 @@ pub struct CountingDriver<'a, D> {
     cancel: Cancel,
     /// Cells given out, by output port.
     revealed: Vec<u64>,
+    /// Values opened inside the program.
+    opened_inside: u64,
     /// Bits that parties have brought, by party.
     brought_bits: Vec<u64>,
 }
@@ -83,7 +85,14 @@ impl<'a, D> CountingDriver<'a, D> {
     pub fn new(driver: D, description: &'a Description, cancel: &Cancel) -> CountingDriver<'a, D> {
         let revealed = vec![0; description.outputs.len()];
         let brought_bits = vec![0; description.parties.len()];
-        CountingDriver { driver, description, cancel: cancel.clone(), revealed, brought_bits }
+        CountingDriver {
+            driver,
+            description,
+            cancel: cancel.clone(),
+            revealed,
+            opened_inside: 0,
+            brought_bits,
+        }
     }
 
     /// Bits that `party` has brought.
@@ -113,9 +122,13 @@ impl<'a, D> CountingDriver<'a, D> {
                 format!("up to {cells} of {all} values of '{name}' to {}", names.join(" and "))
             })
             .collect();
+        let inside = match self.opened_inside {
+            0 => String::new(),
+            count => format!(", and {count} places of memory were opened to all"),
+        };
         match parts.as_slice() {
-            [] => "no output was revealed".to_owned(),
-            parts => format!("revealed so far: {}", parts.join("; ")),
+            [] => format!("no output was revealed{inside}"),
+            parts => format!("revealed so far: {}{inside}", parts.join("; ")),
         }
     }
 }
@@ -149,6 +162,25 @@ impl<D: Driver> Driver for CountingDriver<'_, D> {
         self.driver.compute(i, results, operands)
     }
 
+    fn reveal(&mut self, i: &Instruction, wires: &[D::Wire]) -> Result<Lane, D::Error> {
+        self.cancel.stop_if_over_limit();
+        self.opened_inside += 1;
+        self.driver.reveal(i, wires)
+    }
+
+    fn permute(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [D::Wire]],
+        operands: &[&[D::Wire]],
+    ) -> Result<(), D::Error> {
+        if i.op.is_private() {
+            let party = OwnPermutations::owner(self.description, i);
+            self.brought_bits[usize::from(party)] += u64::from(i.shape().wires());
+        }
+        self.driver.permute(i, results, operands)
+    }
+
     fn round(&mut self) -> Result<(), D::Error> {
         self.driver.round()
     }
@@ -178,7 +210,7 @@ pub fn frames_and_swap(
     let directory = directory.to_owned();
     let config = StorageConfig { directory, page_bytes, slots, backend, depth: STORAGE_DEPTH };
     let storage = (slots > 0).then(|| Storage::new(&config, &frames)).transpose()?;
-    Ok(RunMemory { frames, storage })
+    Ok(RunMemory::new(frames, storage))
 }
 
 impl Job<'_> {
@@ -196,7 +228,9 @@ impl Job<'_> {
                 return Err(Failure::new(codes::TOO_LARGE_A_PLAN, message));
             }
         }
-        Ok(frames_and_swap(plan, self.swap_dir, self.backend)?)
+        let mut memory = frames_and_swap(plan, self.swap_dir, self.backend)?;
+        memory.regions = Regions::new(&self.planned.description, plan.layout)?;
+        Ok(memory)
     }
 
     /// Runs the plan; `entered` is told which blocks run, if there are several.

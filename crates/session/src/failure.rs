@@ -462,6 +462,7 @@ where
             RunError::Storage(error) => error.into(),
             RunError::Driver(error) => error.into(),
             RunError::Interrupted => Failure::interrupted(),
+            RunError::Row(_) => Failure::new(codes::SELECTED_ROW, error.to_string()),
             RunError::TooManyTurns { .. } => Failure::new(codes::TOO_MANY_TURNS, error.to_string())
                 .remedy(
                     Remedy::new("give more ")

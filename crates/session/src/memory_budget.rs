@@ -194,6 +194,7 @@ impl BudgetParameters {
                 + figures.held_bytes
                 + figures.making.ready_bytes
                 + figures.making.silent_bytes
+                + figures.state_bytes
                 + figures.garbling_bytes
                 + figures.circuit_bytes,
             readers: 2 * (READER_BYTES + figures.index_bytes),

@@ -8,7 +8,9 @@ mod needs;
 use std::time::{Duration, Instant};
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{CostModel, Description, FileKind, Hash, PlanDescription};
+use phineus_bytecode::{
+    CostModel, Description, FileKind, Hash, Permutation, PermutationKind, PlanDescription,
+};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
@@ -22,7 +24,7 @@ use phineus_protocols::spdz::Masks;
 
 use self::masks::MaskSituation;
 use crate::choices::{NarrowMasks, ProtocolVariant};
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::heap;
 use crate::memory_budget::{BudgetParameters, INDEX_ENTRY_BYTES, PlanFigures, does_not_fit};
 use crate::planned::{GarblingPlan, PlannedFile};
@@ -94,12 +96,15 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(codes::NO_FIGURES, message));
         };
+        check_state(&traced.description, situation.protocol)?;
         let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation.parties)?;
         let scale = batch_scale(plan);
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = PlanFigures::of_plan(plan, reader.frame_count() as u64);
-        let budget = situation.budget(PlanFigures { garbling_bytes, ..figures });
+        let layout = situation.layout();
+        let state_bytes = PlanFigures::state_bytes(&traced.description, layout, &traced.file)?;
+        let budget = situation.budget(PlanFigures { garbling_bytes, state_bytes, ..figures });
         if budget.total() > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, budget.total()));
         }
@@ -221,6 +226,30 @@ pub fn plan_block_within(
     plan_program((traced, is_garbled), protocol, situation, scratch)
 }
 
+/// Refuses programs with regions under protocols that open nothing inside a block.
+fn check_state(description: &Description, protocol: Protocol) -> Result<(), Failure> {
+    let has_state = !description.regions.is_empty()
+        || !description.permutations.is_empty()
+        || description.registers > 0;
+    let is_wrong = |permutation: &Permutation| {
+        permutation.kind == PermutationKind::Told && permutation.party != 0
+    };
+    if description.permutations.iter().any(is_wrong) {
+        let message = "the program has a permutation that another party than the first one is told";
+        return Err(Failure::new(codes::NO_OPENING_INSIDE, message));
+    }
+    if !has_state || protocol.reveals_inside_blocks() {
+        return Ok(());
+    }
+    let message = format!(
+        "{} opens nothing inside a block, which memory that is touched in secret needs",
+        protocol.name()
+    );
+    Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(
+        Remedy::new("run it with ").field(RunField::Protocol).and(" garbled, between two parties"),
+    ))
+}
+
 /// A program of one block.
 fn plan_program(
     (traced, is_garbled): (&TracedFile, bool),
@@ -229,6 +258,7 @@ fn plan_program(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
+    check_state(&traced.description, protocol)?;
     scratch.forget_tables();
     let planner = planner_memory(situation)?;
     let bounds = OrderingBounds {
@@ -255,6 +285,11 @@ fn plan_program(
         scale: situation.batch_scale(),
         // Directives between the instructions make a plan longer.
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
+        state_bytes: PlanFigures::state_bytes(
+            &traced.description,
+            situation.layout(),
+            &traced.file,
+        )?,
         ..PlanFigures::default()
     };
     for attempt in 0..ATTEMPTS {
@@ -276,7 +311,7 @@ fn plan_program(
             }
         };
         let found = PlanFigures::of_plan(planned.plan(), planned.frame_count);
-        let found = PlanFigures { garbling_bytes, ..found };
+        let found = PlanFigures { garbling_bytes, state_bytes: figures.state_bytes, ..found };
         let budget = situation.budget(found);
         if budget.total() <= situation.limit_bytes {
             heap::trim();

@@ -159,7 +159,7 @@ impl Encoder {
                 write_differences(bytes, results, &mut self.previous.results);
             }
         }
-        self.input_count += u32::from(instruction.op == Op::Input);
+        self.input_count += u32::from(instruction.op.is_private());
         self.count += 1;
     }
 

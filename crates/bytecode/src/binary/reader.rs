@@ -12,7 +12,6 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::instruction::Instruction;
 use crate::limits::{DESCRIPTION_BYTES_MAX, FRAME_BYTES_MAX, FRAME_INSTRUCTIONS, RESULTS_MAX};
-use crate::ops::Op;
 
 /// Bytes of one entry of the index.
 const ENTRY_BYTES: usize = 32;
@@ -191,7 +190,7 @@ impl<R: Read + Seek> ProgramReader<R> {
         let templates = &mut self.templates;
         frame::decode(self.kind, &self.raw, count, entry.first_value, templates, instructions)
             .map_err(|what| Error::Damaged { frame, what })?;
-        let inputs = instructions.iter().filter(|i| i.op == Op::Input).count();
+        let inputs = instructions.iter().filter(|i| i.op.is_private()).count();
         if inputs != entry.input_count as usize {
             let what = "its number of inputs is wrong";
             return Err(Error::Damaged { frame, what });
@@ -266,7 +265,7 @@ impl<R: Read + Seek> Iterator for InputScan<R> {
     fn next(&mut self) -> Option<Result<Instruction, Error>> {
         loop {
             let rest = &self.instructions[self.at..];
-            if let Some(ahead) = rest.iter().position(|i| i.op == Op::Input) {
+            if let Some(ahead) = rest.iter().position(|i| i.op.is_private()) {
                 self.at += ahead + 1;
                 return Some(Ok(self.instructions[self.at - 1]));
             }

@@ -51,7 +51,7 @@ pub fn file_of_frame(
 ) -> Option<Vec<u8>> {
     let (mut templates, mut instructions) = (Vec::new(), Vec::new());
     super::frame::decode(kind, bytes, count, 0, &mut templates, &mut instructions).ok()?;
-    let inputs = instructions.iter().filter(|i| i.op == crate::ops::Op::Input).count();
+    let inputs = instructions.iter().filter(|i| i.op.is_private()).count();
     let mut writer = ProgramWriter::new(Vec::new(), kind).ok()?;
     writer.encoder.bytes.extend_from_slice(bytes);
     (writer.encoder.count, writer.encoder.input_count) = (count, inputs as u32);

@@ -9,6 +9,7 @@ use crate::description::{
 };
 use crate::rows_of::RowsOf;
 use crate::text::line::{LineCursor, LineError, Parsed};
+use crate::text::state_lines;
 
 const ENCODINGS: [(Encoding, &str); 3] =
     [(Encoding::Number, "number"), (Encoding::Hex, "hex"), (Encoding::Text, "text")];
@@ -69,6 +70,7 @@ pub(super) fn write(text: &mut String, description: &Description) {
         line(content);
         port.columns.iter().for_each(|column| line(column_line(column)));
     }
+    state_lines::write(description, &mut line);
     if let Some(plan) = &description.plan {
         write_plan(plan, &mut line);
     }
@@ -128,7 +130,9 @@ impl HeaderParser {
     /// Whether a line that begins with `word` belongs to the description.
     pub(super) fn is_header(word: &str) -> bool {
         let words = ["name", "party", "parameter", "input_port", "output_port", "column"];
-        words.contains(&word) || ["plan", "setting", "cost", "value_wires_max"].contains(&word)
+        words.contains(&word)
+            || state_lines::WORDS.contains(&word)
+            || ["plan", "setting", "cost", "value_wires_max"].contains(&word)
     }
 
     /// Reads a line of the description; `word` is its first word, already taken.
@@ -168,6 +172,9 @@ impl HeaderParser {
                 description.outputs.push(output_port(line)?);
             }
             "column" => self.column(at, line)?,
+            word if state_lines::WORDS.contains(&word) => {
+                state_lines::read(word, line, description)?;
+            }
             "plan" => self.plan_figure(at, line)?,
             "setting" => {
                 let name = line.string("the setting's name")?;

@@ -148,7 +148,7 @@ fn ends<F: Field>(plan: &Plan, field: FieldName, inputs: &[Table]) -> Vec<End> {
             let stated = description.plan.as_ref().expect("it is planned");
             let page_bytes = stated.page_bytes() as u32;
             let frames = FrameMemory::new(stated.frame_count as u32, page_bytes).expect("memory");
-            let memory = &mut RunMemory { frames, storage: None };
+            let memory = &mut RunMemory::new(frames, None);
             let ran = run(&mut read(&plan), &mut driver, memory, &mut |_| true);
             let rounds = driver.rounds();
             let (parties, outputs, _) = driver.into_parts();

@@ -109,7 +109,7 @@ pub fn memory(description: &Description) -> RunMemory {
         depth: 8,
     };
     let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    RunMemory { frames, storage }
+    RunMemory::new(frames, storage)
 }
 
 /// The tables that a party brings, as secrets.

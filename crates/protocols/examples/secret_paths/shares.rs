@@ -111,7 +111,7 @@ pub fn expected(program: &Program) -> Vec<Table> {
     let inputs = Inputs::new(description, program.tables.iter().cloned().map(Some).collect());
     let parties = 0..description.parties.len() as u16;
     let outputs = parties.map(|party| Outputs::new(description, party)).collect();
-    let mut driver = ClearDriver::new(inputs.expect("the right shapes"), outputs);
+    let mut driver = ClearDriver::new(description, inputs.expect("the right shapes"), outputs);
     let mut memory = memory(reader.description());
     run(&mut reader, &mut driver, &mut memory, &mut |_| true).expect("it runs");
     let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];

@@ -8,7 +8,7 @@ use phineus_engine::bits;
 use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 
 use crate::garbled::limits::OTS_PER_BATCH;
-use crate::garbled::{EVALUATOR, GARBLER, learns, owner, packed_bytes};
+use crate::garbled::{EVALUATOR, GARBLER, is_last_told, learns, owner, packed_bytes};
 
 /// The names of the totals.
 pub mod totals {
@@ -73,12 +73,17 @@ pub struct GarbledCosts {
     /// The templates met last, by a hash: most instructions repeat one of few.
     recent: Vec<Option<(CostKey, Cost)>>,
     and_gates: u64,
+    /// Of those, the ones with a bit that one party knows.
+    known_gates: u64,
     scratch_wires: u64,
     compute_ns: u64,
     input_bits: [u64; 2],
     output_bytes: [u64; 2],
     /// Answers that blocks wait for before another one begins.
     block_rounds: u64,
+    /// Rounds of openings inside the program, and whether the evaluator answers after the last of them.
+    opening_rounds: u64,
+    is_answered: bool,
 }
 
 const RECENT: usize = 256;
@@ -89,11 +94,14 @@ impl Default for GarbledCosts {
             templates: HashMap::new(),
             recent: vec![None; RECENT],
             and_gates: 0,
+            known_gates: 0,
             scratch_wires: 0,
             compute_ns: 0,
             input_bits: [0; 2],
             output_bytes: [0; 2],
             block_rounds: 0,
+            opening_rounds: 0,
+            is_answered: false,
         }
     }
 }
@@ -145,8 +153,11 @@ fn measure(instruction: &Instruction) -> Cost {
         and_gates = counter.ands;
         scratch_wires = scratch as u64;
     }
-    let duration_ns =
-        and_gates * NS_PER_AND + moved as u64 / WIRES_PER_NS_INVERSE + NS_PER_INSTRUCTION;
+    let known = if instruction.op == Op::SwapKnown { instruction.shape().wires() } else { 0 };
+    let duration_ns = u64::from(known) * NS_PER_AND
+        + and_gates * NS_PER_AND
+        + moved as u64 / WIRES_PER_NS_INVERSE
+        + NS_PER_INSTRUCTION;
     Cost { and_gates, scratch_wires, duration_ns }
 }
 
@@ -164,9 +175,17 @@ impl CostModel for GarbledCosts {
         self.and_gates += cost.and_gates;
         self.scratch_wires = self.scratch_wires.max(cost.scratch_wires);
         self.compute_ns += cost.duration_ns;
-        if instruction.op == Op::Input {
+        if instruction.op.is_private() {
             let party = usize::from(owner(description, instruction) == EVALUATOR);
             self.input_bits[party] += u64::from(instruction.shape().wires());
+            if instruction.op == Op::Switches && party == 1 {
+                self.output_bytes[0] += packed_bytes(instruction) as u64;
+            }
+        }
+        if instruction.op == Op::SwapKnown {
+            let gates = u64::from(instruction.shape().wires());
+            self.and_gates += gates;
+            self.known_gates += gates;
         }
         if instruction.op == Op::Output {
             let bytes = packed_bytes(instruction) as u64;
@@ -175,6 +194,17 @@ impl CostModel for GarbledCosts {
             };
             self.output_bytes[0] += sent(EVALUATOR);
             self.output_bytes[1] += sent(GARBLER);
+            self.is_answered |= sent(GARBLER) > 0;
+        }
+        if matches!(instruction.op, Op::Reveal | Op::Tell) {
+            let bytes = packed_bytes(instruction) as u64;
+            self.output_bytes[0] += if instruction.op == Op::Reveal { bytes } else { 0 };
+            self.output_bytes[1] += bytes;
+            if instruction.op == Op::Reveal || is_last_told(description, instruction) {
+                // The answer, and what follows from it.
+                self.opening_rounds += 2;
+                self.is_answered = false;
+            }
         }
         cost.duration_ns
     }
@@ -184,10 +214,10 @@ impl CostModel for GarbledCosts {
         let field = FieldBits::DEFAULT;
         let [mut garbler, mut evaluator] = self.output_bytes;
         // Start value and seed; then the rows.
-        garbler += 32 + 32 * self.and_gates;
-        let mut rounds = 1 + self.block_rounds;
+        garbler += 32 + 32 * self.and_gates - 16 * self.known_gates;
+        let mut rounds = 1 + self.block_rounds + self.opening_rounds;
         if self.block_rounds == 0 {
-            rounds += u64::from(self.output_bytes[1] > 0);
+            rounds += u64::from(self.is_answered);
         }
         if ots > 0 {
             let (from_sender, from_receiver) = setup_bytes(field);
@@ -223,6 +253,7 @@ impl BlockCosts for GarbledCosts {
 
     fn add_block(&mut self, block: &GarbledCosts, times: u64) {
         self.and_gates += block.and_gates * times;
+        self.known_gates += block.known_gates * times;
         self.scratch_wires = self.scratch_wires.max(block.scratch_wires);
         self.compute_ns += block.compute_ns * times;
         self.block_rounds += block.block_rounds * times;

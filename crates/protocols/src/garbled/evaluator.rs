@@ -1,10 +1,10 @@
 //! The evaluator: holds one label per wire, consumes rows.
 
-use phineus_bytecode::{Description, Instruction, Lane};
+use phineus_bytecode::{Description, Instruction, Lane, Op};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
 use phineus_crypto::{AndIndex, Block, GarbledGate, HalfGates, Prg, declassify_value};
-use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
+use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits, from_bits, to_bits};
 use phineus_ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
@@ -12,9 +12,12 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
 use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
+use crate::garbled::known::{KnownGates, Piece, ROW_BYTES, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::rounds::RoundCount;
-use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
+use crate::garbled::{
+    EVALUATOR, GARBLER, is_last_told, learns, owner, pack, packed_bit, packed_bytes, totals,
+};
 
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
 const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;
@@ -113,6 +116,10 @@ pub struct Evaluator<C> {
     rounds: RoundCount,
     inputs: Inputs,
     outputs: Outputs,
+    permutations: OwnPermutations,
+    /// What permutations are drawn from.
+    draws: Prg,
+    known: KnownGates,
     scratch: Zeroizing<Vec<Block>>,
     bits: Zeroizing<Vec<u8>>,
     words: Zeroizing<Vec<u64>>,
@@ -164,6 +171,9 @@ impl<C: Channel> Evaluator<C> {
             rounds: RoundCount::set_up(ots > 0),
             inputs,
             outputs: Outputs::new(description, EVALUATOR),
+            permutations: OwnPermutations::new(description),
+            draws: Prg::from_seed(prg.next_block()),
+            known: KnownGates::default(),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
             bits: Zeroizing::default(),
             words: Zeroizing::default(),
@@ -219,14 +229,75 @@ impl<C: Channel> Evaluator<C> {
             let next = choices.upcoming.next();
             let instruction = next.expect("the plan states how many input bits there are")?;
             if owner(&self.description, &instruction) == EVALUATOR {
+                let (lanes, draws) = (instruction.lanes as usize, &mut self.draws);
                 choices.bits.resize(instruction.shape().wires() as usize, 0);
-                let lanes = self.inputs.lanes(&instruction);
-                to_bits(lanes, instruction.lanes as usize, &mut choices.bits);
+                if instruction.op == Op::Input {
+                    to_bits(self.inputs.lanes(&instruction), lanes, &mut choices.bits);
+                } else {
+                    let draw = &mut |words: &mut [u64]| draws.fill_bytes(words.as_mut_bytes());
+                    let values = self.permutations.bring(&instruction, draw);
+                    to_bits(
+                        values.iter().map(|&value| Lane::from(value)),
+                        lanes,
+                        &mut choices.bits,
+                    );
+                }
                 choices.position = 0;
             }
         }
         choices.position += 1;
         Ok(u64::from(std::mem::take(&mut choices.bits[choices.position - 1])))
+    }
+
+    /// Tells the garbler the select bits of wires that it may learn.
+    fn answer(&mut self, i: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
+        let (channel, length) = (&mut self.algebra.channel, packed_bytes(i));
+        channel.send_with(length, |bytes| {
+            pack(wires.iter().map(|wire| wire.select_u64()), bytes);
+        })?;
+        self.unflushed_bytes += length;
+        self.unflushed_messages += 1;
+        if self.unflushed_bytes > FLUSH_OUTPUT_BYTES
+            || self.unflushed_messages > FLUSH_OUTPUT_MESSAGES
+        {
+            channel.flush()?;
+            (self.unflushed_bytes, self.unflushed_messages) = (0, 0);
+        }
+        Ok(())
+    }
+
+    /// The garbler waits for what it was told.
+    fn end_opening(&mut self) -> Result<(), ProtocolError> {
+        self.algebra.channel.flush()?;
+        (self.unflushed_bytes, self.unflushed_messages) = (0, 0);
+        self.rounds.opened();
+        Ok(())
+    }
+
+    /// Exchanges lanes by bits that `owner` knows.
+    fn swap_known(
+        &mut self,
+        owner: u16,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        let ([product, x], [bits, a, b]) = (results, operands) else {
+            unreachable!("an exchange has two results and three operands")
+        };
+        x.iter_mut().zip(a.iter().zip(*b)).for_each(|(x, (&a, &b))| *x = a ^ b);
+        let EvaluatorAlgebra { channel, gates, next, .. } = &mut self.algebra;
+        for range in pieces(a.len(), bits.len()) {
+            let wires = range.gates.clone();
+            let piece = Piece { gates, index: *next, range, bits, x: &x[wires.clone()] };
+            let out = &mut product[wires.clone()];
+            channel.recv_with(wires.len() * ROW_BYTES, |received| match owner {
+                GARBLER => self.known.evaluate_peers(&piece, out, received),
+                _ => self.known.evaluate_own(&piece, out, received),
+            })?;
+            *next = next.advance(wires.len());
+        }
+        exchange(product, x, (a, b));
+        Ok(())
     }
 
     /// Labels of our input bits.
@@ -274,17 +345,8 @@ impl<C: Channel> Driver for Evaluator<C> {
             bits.zeroize();
         }
         if learns(&self.description, instruction, GARBLER) {
-            let select_bits = wires.iter().map(|wire| wire.select_u64());
-            channel.send_with(length, |bytes| pack(select_bits, bytes))?;
+            self.answer(instruction, wires)?;
             self.rounds.answered();
-            self.unflushed_bytes += length;
-            self.unflushed_messages += 1;
-            if self.unflushed_bytes > FLUSH_OUTPUT_BYTES
-                || self.unflushed_messages > FLUSH_OUTPUT_MESSAGES
-            {
-                channel.flush()?;
-                (self.unflushed_bytes, self.unflushed_messages) = (0, 0);
-            }
         }
         Ok(())
     }
@@ -297,6 +359,50 @@ impl<C: Channel> Driver for Evaluator<C> {
     ) -> Result<(), ProtocolError> {
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        let mut value = 0;
+        self.algebra.channel.recv_with(packed_bytes(i), |theirs| {
+            for (bit, wire) in wires.iter().enumerate() {
+                value |= (u64::from(packed_bit(theirs, bit)) ^ wire.select_u64()) << bit;
+            }
+        })?;
+        self.answer(i, wires)?;
+        self.end_opening()?;
+        Ok(Lane::from(declassify_value(value, "opened to all parties")))
+    }
+
+    fn permute(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        if i.op == Op::Tell {
+            self.answer(i, operands[0])?;
+            return match is_last_told(&self.description, i) {
+                true => self.end_opening(),
+                false => Ok(()),
+            };
+        }
+        let owner = owner(&self.description, i);
+        match (i.op, owner) {
+            (Op::SwapKnown, _) => self.swap_known(owner, results, operands)?,
+            (Op::Switches, EVALUATOR) => {
+                self.own_labels(results[0])?;
+                let wires = &mut *results[0];
+                self.algebra.channel.recv_with(packed_bytes(i), |permuted| {
+                    for (k, wire) in wires.iter_mut().enumerate() {
+                        *wire ^= Block::from_bits(packed_bit(permuted, k).into());
+                    }
+                })?;
+            }
+            (_, EVALUATOR) => self.own_labels(results[0])?,
+            (Op::Switches, _) => results[0].fill(Block::ZERO),
+            _ => self.labels.fill_blocks(results[0]),
+        }
+        Ok(())
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {

@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
-use phineus_bytecode::{Description, Instruction, Lane};
+use phineus_bytecode::{Description, Instruction, Lane, Op};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
 use phineus_crypto::{
     AndIndex, Block, Delta, GarbledGate, HalfGates, Prg, SecretBit, declassify_value,
 };
-use phineus_engine::{Driver, Inputs, Outputs, bits, from_bits, to_bits};
+use phineus_engine::{
+    Driver, Inputs, NotAPermutation, Outputs, OwnPermutations, bits, from_bits, to_bits,
+};
 use phineus_ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
@@ -16,9 +18,12 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
 use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
+use crate::garbled::known::{KnownGates, Piece, ROW_BYTES, clear_select_bit, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::rounds::RoundCount;
-use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
+use crate::garbled::{
+    EVALUATOR, GARBLER, is_last_told, learns, owner, pack, packed_bit, packed_bytes, totals,
+};
 
 /// Garbles gates: the label of a wire here is that of *false*.
 struct GarblerAlgebra<C> {
@@ -100,6 +105,33 @@ enum PendingMessage {
     Batch(usize),
     /// The evaluator's select bits of an output, to combine with ours.
     Output { instruction: Instruction, select_bits: Zeroizing<Vec<u8>> },
+    /// Those of so many bits that are opened inside the program.
+    Opening { count: usize, select_bits: Zeroizing<Vec<u8>> },
+    /// Those of rows of a permutation that this party is told.
+    Told { instruction: Instruction, select_bits: Zeroizing<Vec<u8>> },
+}
+
+/// The select bits of wires.
+fn packed(instruction: &Instruction, wires: &[Block]) -> Zeroizing<Vec<u8>> {
+    let mut bytes = Zeroizing::new(vec![0; packed_bytes(instruction)]);
+    pack(wires.iter().map(|wire| wire.select_u64()), &mut bytes);
+    bytes
+}
+
+/// Receives the evaluator's select bits and makes `bits` the values: they differ from ours where those are 1.
+fn combine<C: Channel>(
+    channel: &mut C,
+    bits: &mut Vec<u8>,
+    count: usize,
+    select_bits: &[u8],
+) -> Result<(), ProtocolError> {
+    bits.resize(count, 0);
+    channel.recv_with(select_bits.len(), |theirs| {
+        for (i, bit) in bits.iter_mut().enumerate() {
+            *bit = packed_bit(theirs, i) ^ packed_bit(select_bits, i);
+        }
+    })?;
+    Ok(())
 }
 
 /// The garbling party.
@@ -119,6 +151,10 @@ pub struct Garbler<C> {
     rounds: RoundCount,
     inputs: Inputs,
     outputs: Outputs,
+    permutations: OwnPermutations,
+    /// What permutations are drawn from.
+    draws: Prg,
+    known: KnownGates,
     scratch: Zeroizing<Vec<Block>>,
     bits: Zeroizing<Vec<u8>>,
 }
@@ -167,6 +203,9 @@ impl<C: Channel> Garbler<C> {
             rounds: RoundCount::set_up(ots > 0),
             inputs,
             outputs: Outputs::new(description, GARBLER),
+            permutations: OwnPermutations::new(description),
+            draws: Prg::from_seed(prg.next_block()),
+            known: KnownGates::default(),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
             bits: Zeroizing::default(),
         };
@@ -214,19 +253,94 @@ impl<C: Channel> Garbler<C> {
             }
             PendingMessage::Output { instruction, select_bits } => {
                 let count = instruction.shape().wires() as usize;
+                combine(channel, &mut self.bits, count, &select_bits)?;
                 let (lanes, bits) = (instruction.lanes as usize, &mut self.bits);
-                bits.resize(count, 0);
-                channel.recv_with(select_bits.len(), |theirs| {
-                    for (i, bit) in bits.iter_mut().enumerate() {
-                        *bit = packed_bit(theirs, i) ^ packed_bit(&select_bits, i);
-                    }
-                })?;
                 self.pending_bits -= count;
                 self.outputs
                     .write(&instruction, (0..lanes).map(|lane| from_bits(bits, lanes, lane)));
                 bits.zeroize();
             }
+            PendingMessage::Opening { count, select_bits } => {
+                combine(channel, &mut self.bits, count, &select_bits)?;
+            }
+            PendingMessage::Told { instruction, select_bits } => {
+                let count = instruction.shape().wires() as usize;
+                combine(channel, &mut self.bits, count, &select_bits)?;
+                self.pending_bits -= count;
+                let (lanes, bits) = (instruction.lanes as usize, &self.bits);
+                let told = (0..lanes).map(|lane| from_bits(bits, lanes, lane));
+                let told = self.permutations.tell(&instruction, told);
+                self.bits.zeroize();
+                let during = "a permutation that is told";
+                told.map_err(|NotAPermutation| ProtocolError::Misbehaved { during })?;
+            }
         }
+        Ok(())
+    }
+
+    /// Waits for all that the evaluator owes; what follows depends on it.
+    fn wait(&mut self) -> Result<(), ProtocolError> {
+        self.algebra.channel.flush()?;
+        while !self.expected.is_empty() {
+            self.receive()?;
+        }
+        self.rounds.opened();
+        Ok(())
+    }
+
+    /// Reads messages of the evaluator if too many wait.
+    fn relieve(&mut self) -> Result<(), ProtocolError> {
+        let is_full = |garbler: &Self, share: usize| {
+            garbler.pending_bits > PENDING_OUTPUT_BITS / share
+                || garbler.expected.len() > PENDING_MESSAGES / share
+        };
+        if is_full(self, 1) {
+            self.algebra.channel.flush()?;
+            while is_full(self, 2) {
+                self.receive()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Labels of *false* for input bits of the garbler, which are in `bits`.
+    fn own_labels(&mut self, wires: &mut [Block]) {
+        self.labels.fill_blocks(wires);
+        self.shift_labels(wires);
+    }
+
+    /// Makes the evaluator's labels of the bits in `bits` labels of *false*.
+    fn shift_labels(&mut self, wires: &mut [Block]) {
+        let delta = self.algebra.delta.block();
+        for (wire, bit) in wires.iter_mut().zip(self.bits.iter()) {
+            *wire ^= delta.and_bit(SecretBit::lowest(u64::from(*bit)));
+        }
+        self.bits.zeroize();
+    }
+
+    /// Exchanges lanes by bits that `owner` knows.
+    fn swap_known(
+        &mut self,
+        owner: u16,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        let ([product, x], [bits, a, b]) = (results, operands) else {
+            unreachable!("an exchange has two results and three operands")
+        };
+        x.iter_mut().zip(a.iter().zip(*b)).for_each(|(x, (&a, &b))| *x = a ^ b);
+        let GarblerAlgebra { channel, delta, gates, next, .. } = &mut self.algebra;
+        for range in pieces(a.len(), bits.len()) {
+            let wires = range.gates.clone();
+            let piece = Piece { gates, index: *next, range, bits, x: &x[wires.clone()] };
+            let out = &mut product[wires.clone()];
+            channel.send_with(wires.len() * ROW_BYTES, |sent| match owner {
+                GARBLER => self.known.garble_own(&piece, delta, out, sent),
+                _ => self.known.garble_peers(&piece, delta, out, sent),
+            })?;
+            *next = next.advance(wires.len());
+        }
+        exchange(product, x, (a, b));
         Ok(())
     }
 
@@ -261,14 +375,9 @@ impl<C: Channel> Driver for Garbler<C> {
         if owner(&self.description, instruction) == EVALUATOR {
             return self.evaluator_labels(wires);
         }
-        self.labels.fill_blocks(wires);
-        let delta = self.algebra.delta.block();
         self.bits.resize(wires.len(), 0);
         to_bits(self.inputs.lanes(instruction), instruction.lanes as usize, &mut self.bits);
-        for (wire, bit) in wires.iter_mut().zip(self.bits.iter()) {
-            *wire ^= delta.and_bit(SecretBit::lowest(u64::from(*bit)));
-        }
-        self.bits.zeroize();
+        self.own_labels(wires);
         Ok(())
     }
 
@@ -279,24 +388,12 @@ impl<C: Channel> Driver for Garbler<C> {
             self.algebra.channel.send_with(length, |bytes| pack(select_bits(), bytes))?;
         }
         if learns(&self.description, instruction, GARBLER) {
-            let mut bytes = Zeroizing::new(vec![0; packed_bytes(instruction)]);
-            pack(select_bits(), &mut bytes);
             self.pending_bits += wires.len();
-            let instruction = *instruction;
-            self.expected.push_back(PendingMessage::Output { instruction, select_bits: bytes });
+            let (instruction, select_bits) = (*instruction, packed(instruction, wires));
+            self.expected.push_back(PendingMessage::Output { instruction, select_bits });
             self.rounds.answered();
         }
-        let is_full = |garbler: &Self, share: usize| {
-            garbler.pending_bits > PENDING_OUTPUT_BITS / share
-                || garbler.expected.len() > PENDING_MESSAGES / share
-        };
-        if is_full(self, 1) {
-            self.algebra.channel.flush()?;
-            while is_full(self, 2) {
-                self.receive()?;
-            }
-        }
-        Ok(())
+        self.relieve()
     }
 
     fn compute(
@@ -307,6 +404,67 @@ impl<C: Channel> Driver for Garbler<C> {
     ) -> Result<(), ProtocolError> {
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        let length = packed_bytes(i);
+        self.algebra.channel.send_with(length, |bytes| {
+            pack(wires.iter().map(|wire| wire.select_u64()), bytes);
+        })?;
+        let select_bits = packed(i, wires);
+        self.expected.push_back(PendingMessage::Opening { count: wires.len(), select_bits });
+        self.wait()?;
+        let opened = from_bits(&self.bits, 1, 0).into_limbs();
+        Ok(Lane::from_limbs(declassify_value(opened, "opened to all parties")))
+    }
+
+    fn permute(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        let lanes = i.lanes as usize;
+        if i.op == Op::Tell {
+            assert_eq!(owner(&self.description, i), GARBLER, "the garbler alone is told");
+            let (instruction, select_bits) = (*i, packed(i, operands[0]));
+            self.pending_bits += operands[0].len();
+            self.expected.push_back(PendingMessage::Told { instruction, select_bits });
+            return match is_last_told(&self.description, i) {
+                true => self.wait(),
+                false => self.relieve(),
+            };
+        }
+        let owner = owner(&self.description, i);
+        if i.op == Op::SwapKnown {
+            return self.swap_known(owner, results, operands);
+        }
+        if owner == EVALUATOR {
+            self.evaluator_labels(results[0])?;
+            if i.op == Op::Switches {
+                // Labels of false have the select bit 0 from here on: the evaluator knows its own bits.
+                let length = packed_bytes(i);
+                self.algebra.channel.send_with(length, |bytes| {
+                    pack(results[0].iter().map(|wire| wire.select_u64()), bytes);
+                })?;
+                results[0].iter_mut().for_each(clear_select_bit);
+            }
+            return Ok(());
+        }
+        let draws = &mut self.draws;
+        let values =
+            self.permutations.bring(i, &mut |words| draws.fill_bytes(words.as_mut_bytes()));
+        self.bits.resize(results[0].len(), 0);
+        to_bits(values.iter().map(|&value| Lane::from(value)), lanes, &mut self.bits);
+        match i.op {
+            // The evaluator's labels are 0.
+            Op::Switches => {
+                results[0].fill(Block::ZERO);
+                self.shift_labels(results[0]);
+            }
+            _ => self.own_labels(results[0]),
+        }
+        Ok(())
     }
 
     fn opened(&self, port: u32) -> Result<Lane, ProtocolError> {

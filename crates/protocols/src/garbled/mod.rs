@@ -9,7 +9,11 @@
 //! Cost: 32 bytes from garbler to evaluator per AND; XOR, NOT and public constants are free. An
 //! input bit of the garbler is free: its label comes from a seed that both know, and the garbler
 //! shifts it by the offset if the bit is 1. An input bit of the evaluator costs one correlated OT,
-//! 32 bits to the garbler. An output bit costs one bit to each party that learns it.
+//! 32 bits to the garbler. An output bit costs one bit to each party that learns it. A bit that is opened inside a
+//! program costs one bit in each direction and two rounds: the garbler waits for it.
+//!
+//! Permutations that the evaluator knows are drawn by it, with OTs ahead like other inputs of it. The garbler may be
+//! told one: its switches need no OT.
 //!
 //! Adversary: semi-honest. Invariants: one offset and one start value per session; the index of an
 //! AND gate never repeats; both parties meet gates in the same order, which the agreement on the
@@ -24,6 +28,7 @@ mod costs;
 mod evaluator;
 mod garbler;
 mod gate_ranges;
+mod known;
 pub mod limits;
 mod rounds;
 
@@ -34,8 +39,9 @@ pub use costs::{GarbledCosts, totals};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 
-use phineus_bytecode::{Description, Instruction, Layout};
+use phineus_bytecode::{Description, Instruction, Layout, Op};
 use phineus_crypto::Block;
+use phineus_engine::OwnPermutations;
 
 /// The party that garbles, by its index in the program.
 pub const GARBLER: u16 = 0;
@@ -48,14 +54,24 @@ pub fn layout() -> Layout {
     Layout::wires(size_of::<Block>() as u16)
 }
 
-/// Who brings the values of an input instruction.
+/// Who brings the values of an input, or of a permutation.
 fn owner(description: &Description, instruction: &Instruction) -> u16 {
-    description.inputs[instruction.immediates[0] as usize].party
+    match instruction.op.is_of_permutation() {
+        true => OwnPermutations::owner(description, instruction),
+        false => description.inputs[instruction.immediates[0] as usize].party,
+    }
 }
 
 /// Whether `party` learns the values of an output instruction.
 fn learns(description: &Description, instruction: &Instruction, party: u16) -> bool {
     description.outputs[instruction.immediates[0] as usize].parties.contains(&party)
+}
+
+/// Whether an instruction tells the last rows of a permutation, for which the garbler waits.
+fn is_last_told(description: &Description, instruction: &Instruction) -> bool {
+    let [index, from, ..] = instruction.immediates;
+    let items = description.permutations[index as usize].items;
+    instruction.op == Op::Tell && from + u64::from(instruction.lanes) == u64::from(items)
 }
 
 /// Bytes of an output instruction's bits on the wire.

@@ -24,6 +24,12 @@ impl RoundCount {
         self.is_answered = true;
     }
 
+    /// The evaluator answers, and what follows waits for it.
+    pub(super) fn opened(&mut self) {
+        self.done += 2;
+        self.is_answered = false;
+    }
+
     /// All answers are there.
     pub(super) fn end(&mut self) {
         self.done += u64::from(self.is_answered);

@@ -75,7 +75,7 @@ fn memory(description: &Description) -> RunMemory {
     };
     let storage =
         (plan.spill_slot_count > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    RunMemory { frames, storage }
+    RunMemory::new(frames, storage)
 }
 
 fn execute<D: Driver>(bytes: &[u8], driver: &mut D) {
@@ -89,7 +89,7 @@ fn run_clear(program: &[u8], tables: &[Table]) -> Vec<Vec<Option<Table>>> {
     let description = open(&copy(&bytes)).description().clone();
     let inputs = Inputs::new(&description, tables.iter().cloned().map(Some).collect());
     let outputs = (0..2).map(|party| Outputs::new(&description, party)).collect();
-    let mut driver = ClearDriver::new(inputs.expect("tables fit"), outputs);
+    let mut driver = ClearDriver::new(&description, inputs.expect("tables fit"), outputs);
     execute(&bytes, &mut driver);
     driver.into_outputs().into_iter().map(Outputs::into_tables).collect()
 }

@@ -79,6 +79,9 @@ codes! {
         151 TOO_MANY_TURNS
             "A loop whose end is decided by opened values ran more often than \
              --max-iterations allows."
+        152 SELECTED_ROW
+            "An opened register selected a row that a region does not have: the program is \
+             wrong, or a party does not follow the protocol."
         160 NO_RANDOMNESS
             "The operating system gives no random bytes. Nothing can be done securely without \
              them."
@@ -240,6 +243,9 @@ codes! {
         145 NOT_BEFOREHAND
             "How often parts of the program run is decided by opened values, so nothing can \
              be preprocessed for them before the run."
+        146 NO_OPENING_INSIDE
+            "The program touches memory at places that are opened while it runs, which the \
+             protocol does not do."
     }
     PeerLost {
         102 CLOSED "A party closed the connection, or its process ended."

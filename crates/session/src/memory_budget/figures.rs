@@ -1,7 +1,8 @@
 //! [`PlanFigures`]: figures of a plan that memory depends on.
 
-use phineus_bytecode::PlanDescription;
+use phineus_bytecode::{Description, Layout, PlanDescription};
 use phineus_correlated::demand::BatchScale;
+use phineus_engine::{OwnPermutations, Regions};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
@@ -9,6 +10,8 @@ use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 
 use super::INDEX_ENTRY_BYTES;
+use crate::failure::Failure;
+use crate::program_file::ProgramFile;
 use crate::protocol::{PreprocessingFigures, Protocol};
 
 /// The figures of a plan that memory depends on.
@@ -25,6 +28,8 @@ pub struct PlanFigures {
     pub making: PreprocessingFigures,
     /// How large batches are, and what is on the way.
     pub scale: BatchScale,
+    /// Regions, registers and permutations.
+    pub state_bytes: u64,
     /// Garbling beside the run, its frames included.
     pub garbling_bytes: u64,
     /// The rows of the largest circuit on garbled values.
@@ -38,7 +43,7 @@ pub struct PlanFigures {
 }
 
 impl PlanFigures {
-    /// Of a finished plan of `frame_count` program frames.
+    /// Of a finished plan of `frame_count` program frames, without its state and garbling.
     pub fn of_plan(plan: &PlanDescription, program_frames: u64) -> PlanFigures {
         let scale = batch_scale(plan);
         let total = |name: &str| plan.costs.get(name).copied().unwrap_or(0);
@@ -52,6 +57,7 @@ impl PlanFigures {
             making: Protocol::of_plan(plan)
                 .map_or(PreprocessingFigures::default(), |known| known.making(plan)),
             scale,
+            state_bytes: 0,
             garbling_bytes: 0,
             circuit_bytes: total(SCRATCH_BYTES),
             template_bytes: total(mixed::totals::CIRCUIT_BYTES),
@@ -59,5 +65,27 @@ impl PlanFigures {
             planner_bytes: plan.planner_bytes,
             index_bytes: program_frames * INDEX_ENTRY_BYTES,
         }
+    }
+
+    /// What regions, registers and permutations of a program take.
+    ///
+    /// # Errors
+    /// If the program cannot be read.
+    pub fn state_bytes(
+        description: &Description,
+        layout: Layout,
+        program: &ProgramFile,
+    ) -> Result<u64, Failure> {
+        let regions = Regions::bytes(description, layout);
+        if description.permutations.is_empty() {
+            return Ok(regions);
+        }
+        let mut about = Vec::new();
+        program.reader()?.for_each::<Failure>(|i| {
+            about.extend(i.op.is_of_permutation().then_some(*i));
+            Ok(())
+        })?;
+        let permutations = OwnPermutations::peak_bytes(description, about.into_iter());
+        Ok(regions.saturating_add(permutations))
     }
 }

@@ -137,6 +137,10 @@ impl Definition for AuthenticatedProtocol {
         false
     }
 
+    fn reveals_inside_blocks(&self) -> bool {
+        false
+    }
+
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
         Some(Box::new(SpdzRounds::new(self.field, terms.parties).with_masks(terms.masks)))
     }

@@ -101,6 +101,10 @@ impl Definition for ClearProtocol {
         false
     }
 
+    fn reveals_inside_blocks(&self) -> bool {
+        true
+    }
+
     fn rounds(&self, _: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
         None
     }
@@ -151,8 +155,11 @@ pub fn run_clear(mut job: Job<'_>) -> Result<RunResult, Failure> {
     let start = Instant::now();
     let parties = 0..description.parties.len() as u16;
     let outputs = parties.map(|party| Outputs::new(description, party)).collect();
-    let mut recorded =
-        CountingDriver::new(ClearDriver::new(inputs, outputs), description, job.progress.cancel());
+    let mut recorded = CountingDriver::new(
+        ClearDriver::new(description, inputs, outputs),
+        description,
+        job.progress.cancel(),
+    );
     job.drive(&mut recorded, &mut memory, &watch, None)?;
     let mut merged: Vec<Option<Table>> = vec![None; description.outputs.len()];
     for outputs in recorded.driver.into_outputs() {

@@ -104,6 +104,10 @@ impl Definition for GarbledProtocol {
         false
     }
 
+    fn reveals_inside_blocks(&self) -> bool {
+        true
+    }
+
     fn rounds(&self, _: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
         None
     }

@@ -91,6 +91,10 @@ impl Definition for Rep3Protocol {
         false
     }
 
+    fn reveals_inside_blocks(&self) -> bool {
+        false
+    }
+
     fn rounds(&self, _: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
         Some(Box::new(Rep3Rounds::default()))
     }

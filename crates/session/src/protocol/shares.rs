@@ -127,6 +127,10 @@ impl Definition for SharesProtocol {
         self.garbles
     }
 
+    fn reveals_inside_blocks(&self) -> bool {
+        false
+    }
+
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
         Some(Box::new(MixedRounds::new(terms.parties).with_y2a(terms.variant.y2a)))
     }

@@ -1,6 +1,6 @@
 //! Description of a program: its parties, their inputs, and who learns which outputs.
 
-use phineus_bytecode::Description;
+use phineus_bytecode::{Description, PermutationKind};
 use phineus_session::failure::Failure;
 use phineus_session::report::outputs;
 use phineus_session::settings::{Choice, Protocol};
@@ -50,6 +50,18 @@ pub(super) fn describe(
                 "opens     '{name}' ({element}) to all, each time it is decided on"
             ))?;
         }
+    }
+    if description.registers > 0 {
+        console.print(
+            "opens     values inside the program to all: places of memory that is touched in secret",
+        )?;
+    }
+    let told = description.permutations.iter().find(|known| known.kind == PermutationKind::Told);
+    if let Some(told) = told {
+        let party = &description.parties[usize::from(told.party)];
+        console.print(&format!(
+            "opens     to {party}: orders of rows under the permutation of another"
+        ))?;
     }
     for output in outputs(&without_openings(description)) {
         let (rows, to) = (quantity::count(output.rows), output.parties.join(" and "));

@@ -1,0 +1,136 @@
+//! Verifies what works on registers, regions and permutations.
+
+use super::Verifier;
+use crate::binary::FileKind;
+use crate::description::PermutationKind;
+use crate::instruction::{ElementType, Instruction};
+use crate::ops::Op;
+
+impl Verifier<'_> {
+    /// Checks an instruction on state besides values.
+    pub(super) fn check_state(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        let name = i.op.info().name;
+        if self.place.is_some() {
+            return faults.push(format!("{name} belongs into programs of one block"));
+        }
+        match i.op {
+            Op::Reveal => {
+                self.check_register(i.immediates[0], faults);
+                self.revealed.insert(i.immediates[0]);
+            }
+            Op::Switches | Op::Origins | Op::Tell => self.check_permutation(i, faults),
+            Op::SwapKnown => {
+                let party = i.immediates[0];
+                let is_of_party = self.switches.is_some_and(|(name, owner)| {
+                    (name, u64::from(owner)) == (i.operands[0], party)
+                });
+                if self.kind == FileKind::Program && !is_of_party {
+                    faults.push(format!(
+                        "{name} needs the switches that were brought last, of party {party}"
+                    ));
+                } else if party >= self.description.parties.len() as u64 {
+                    faults.push(format!("there is no party {party}"));
+                }
+            }
+            _ => self.check_region(i, faults),
+        }
+    }
+
+    fn check_register(&self, register: u64, faults: &mut Vec<String>) {
+        if register >= u64::from(self.description.registers) {
+            let count = self.description.registers;
+            faults.push(format!("there is no register {register}, only {count} in all"));
+        }
+    }
+
+    fn check_region(&self, i: &Instruction, faults: &mut Vec<String>) {
+        let [index, selected, ..] = i.immediates;
+        let Some(region) = self.description.regions.get(index as usize) else {
+            let count = self.description.regions.len();
+            return faults.push(format!("there is no region {index}, only {count} in all"));
+        };
+        if region.element != i.element {
+            faults
+                .push(format!("rows of region {index} are {}, not {}", region.element, i.element));
+        }
+        if matches!(i.op, Op::RegionLoadAt | Op::RegionStoreAt) {
+            self.check_register(selected, faults);
+            if !self.revealed.contains(&selected) {
+                faults.push(format!("register {selected} selects a row before it has a value"));
+            }
+        } else if selected.checked_add(i.lanes.into()).is_none_or(|end| end > region.rows) {
+            let (rows, lanes) = (region.rows, i.lanes);
+            faults.push(format!("region {index} has {rows} rows, not {lanes} from {selected} on"));
+        }
+    }
+
+    fn check_permutation(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        let [index, from, ..] = i.immediates;
+        let Some(permutation) = self.description.permutations.get(index as usize) else {
+            let count = self.description.permutations.len();
+            return faults.push(format!("there is no permutation {index}, only {count} in all"));
+        };
+        let (items, kind) = (permutation.items, permutation.kind);
+        let is_told = kind == PermutationKind::Told;
+        let (element, count) = match i.op {
+            Op::Switches => (ElementType::BIT, permutation.switches()),
+            _ => (ElementType::unsigned(permutation.item_bits()), items.into()),
+        };
+        if element != i.element && i.op != Op::Switches {
+            faults.push(format!("this is {element} for permutation {index}, not {}", i.element));
+        }
+        let Some(end) = from.checked_add(i.lanes.into()).filter(|&end| end <= count) else {
+            let lanes = i.lanes;
+            faults.push(format!("permutation {index} has {count}, not {lanes} from {from} on"));
+            return;
+        };
+        if i.op == Op::Switches {
+            self.switches = Some((i.results[0], permutation.party));
+        }
+        let is_right = match i.op {
+            Op::Tell => is_told,
+            Op::Origins => kind == PermutationKind::RandomWithOrigins,
+            _ => true,
+        };
+        if !is_right {
+            faults.push(format!("permutation {index} has no {}", i.op.info().name));
+        }
+        let told = self.brought.get(&(index, Op::Tell));
+        let gap = told.map_or(Some((0, 0)), |told| told.first_gap(items.into()));
+        if i.op == Op::Switches && is_told && gap.is_some() {
+            faults.push(format!("permutation {index} is used before all of it is told"));
+        }
+        if i.op == Op::Tell && gap.is_some_and(|(next, _)| next != from) {
+            faults.push(format!("permutation {index} is told from its first row to its last"));
+        }
+        if let Some(twice) = self.brought.entry((index, i.op)).or_default().add(from, end) {
+            faults.push(format!(
+                "{} {twice} of permutation {index} is there twice",
+                i.op.info().name
+            ));
+        }
+    }
+
+    /// Checks that of each permutation all is used or nothing.
+    pub(super) fn finish_state(&self, faults: &mut Vec<String>) {
+        let mut partly: Vec<u64> = Vec::new();
+        for ((index, op), brought) in &self.brought {
+            let Some(permutation) = self.description.permutations.get(*index as usize) else {
+                continue;
+            };
+            let all = match op {
+                Op::Switches => permutation.switches(),
+                _ => permutation.items.into(),
+            };
+            let has_switches = self.brought.contains_key(&(*index, Op::Switches));
+            if brought.first_gap(all).is_some() || !has_switches {
+                partly.push(*index);
+            }
+        }
+        partly.sort_unstable();
+        partly.dedup();
+        let fault =
+            |index| format!("permutation {index} is used in part: all of it is, or nothing");
+        faults.extend(partly.into_iter().map(fault));
+    }
+}

@@ -1,0 +1,163 @@
+//! One faulty program for each rule of registers, regions and permutations.
+
+use std::io::Cursor;
+
+use crate::binary::{FileKind, ProgramReader, to_bytes};
+use crate::description::{Description, Permutation, PermutationKind, Region};
+use crate::instruction::{ElementType, Instruction, Phase};
+use crate::ops::Op;
+use crate::text::tests::assert_round_trip;
+use crate::verify::verify;
+
+const BYTE: ElementType = ElementType::unsigned(8);
+const ITEM: ElementType = ElementType::unsigned(2);
+
+fn description() -> Description {
+    let permutation = |kind| Permutation { party: 0, items: 4, kind };
+    let kinds =
+        [PermutationKind::Random, PermutationKind::RandomWithOrigins, PermutationKind::Told];
+    Description {
+        parties: vec!["a".to_owned(), "b".to_owned()],
+        regions: vec![Region { element: BYTE, rows: 10 }].into(),
+        permutations: kinds.map(permutation).to_vec().into(),
+        registers: 2,
+        ..Description::default()
+    }
+}
+
+/// A program under construction, whose values are named in order.
+#[derive(Clone, Default)]
+struct Draft(Vec<Instruction>, u64);
+
+impl Draft {
+    fn push(
+        mut self,
+        op: Op,
+        (element, lanes): (ElementType, u32),
+        operands: &[u64],
+        immediates: [u64; 2],
+    ) -> Draft {
+        let mut instruction = Instruction::new(op, element, lanes);
+        instruction.operands[..operands.len()].copy_from_slice(operands);
+        instruction.immediates[..2].copy_from_slice(&immediates);
+        for k in 0..op.info().results.len() {
+            instruction.results[k] = self.1;
+            self.1 += 1;
+        }
+        self.0.push(instruction);
+        self
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let bytes = to_bytes(FileKind::Program, &self.0, &description()).expect("in memory");
+        let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+        verify(&mut reader).expect("readable").into_iter().map(|fault| fault.what).collect()
+    }
+
+    /// It has no faults, and its text says all of it.
+    #[track_caller]
+    fn is_right(&self) {
+        assert_eq!(self.faults(), Vec::<String>::new());
+        assert_round_trip(FileKind::Program, &self.0, &description());
+    }
+
+    #[track_caller]
+    fn has(&self, part: &str) {
+        let faults = self.faults();
+        assert!(faults.len() == 1 && faults[0].contains(part), "{part}: {faults:?}");
+    }
+
+    #[track_caller]
+    fn has_first(&self, part: &str) {
+        let faults = self.faults();
+        assert!(faults.first().is_some_and(|fault| fault.contains(part)), "{part}: {faults:?}");
+    }
+}
+
+/// Value 0 of a byte, value 1 of four items, value 2 of two bits.
+fn values() -> Draft {
+    Draft::default()
+        .push(Op::Constant, (BYTE, 1), &[], [0, 0])
+        .push(Op::Constant, (ITEM, 4), &[], [0, 0])
+        .push(Op::Constant, (ElementType::BIT, 2), &[], [0, 0])
+}
+
+#[test]
+fn rows_are_of_a_region_and_registers_have_values() {
+    let revealed = values().push(Op::Reveal, (BYTE, 1), &[0], [1, 0]);
+    let right = revealed
+        .clone()
+        .push(Op::RegionStoreAt, (BYTE, 1), &[0], [0, 1])
+        .push(Op::RegionLoadAt, (BYTE, 1), &[], [0, 1])
+        .push(Op::RegionLoad, (BYTE, 8), &[], [0, 2]);
+    right.is_right();
+    revealed.clone().push(Op::RegionLoadAt, (BYTE, 1), &[], [0, 0]).has("before it has a value");
+    revealed.clone().push(Op::RegionLoad, (BYTE, 8), &[], [0, 3]).has("10 rows, not 8 from 3");
+    revealed.clone().push(Op::RegionLoad, (BYTE, 1), &[], [0, u64::MAX]).has("10 rows");
+    revealed.clone().push(Op::RegionLoad, (BYTE, 1), &[], [1, 0]).has("no region 1");
+    revealed.clone().push(Op::RegionLoad, (ITEM, 1), &[], [0, 0]).has("rows of region 0 are u8");
+    revealed.push(Op::Reveal, (BYTE, 1), &[0], [2, 0]).has("no register 2");
+    values().push(Op::Reveal, (ITEM, 4), &[1], [0, 0]).has("one lane of at most 64 bits");
+}
+
+#[test]
+fn permutations_bring_what_they_have() {
+    let bits = (ElementType::BIT, 2);
+    let told = values().push(Op::Tell, (ITEM, 4), &[1], [2, 0]);
+    let all = (ElementType::BIT, 6);
+    let right = told
+        .clone()
+        .push(Op::Switches, all, &[], [1, 0])
+        .push(Op::Origins, (ITEM, 4), &[], [1, 0])
+        .push(Op::Switches, bits, &[], [2, 0])
+        .push(Op::Switches, (ElementType::BIT, 4), &[], [2, 2])
+        .push(Op::Switches, bits, &[], [0, 4])
+        .push(Op::Switches, (ElementType::BIT, 4), &[], [0, 0])
+        .push(Op::Constant, (BYTE, 4), &[], [0, 0])
+        .push(Op::SwapKnown, (BYTE, 4), &[8, 9, 9], [0, 0]);
+    right.is_right();
+    values().push(Op::Switches, all, &[], [2, 0]).has("before all of it is told");
+    values().push(Op::Switches, bits, &[], [0, 5]).has("permutation 0 has 6, not 2 from 5");
+    values().push(Op::Switches, bits, &[], [3, 0]).has("no permutation 3");
+    values().push(Op::Switches, (ITEM, 2), &[], [0, 0]).has_first("switches are u1");
+    values().push(Op::Switches, bits, &[], [0, 0]).has("used in part");
+    told.has("used in part");
+    let whole = values().push(Op::Switches, all, &[], [0, 0]);
+    whole.clone().push(Op::Switches, bits, &[], [0, 4]).has("4 of permutation 0 is there twice");
+    whole.clone().push(Op::Origins, (ITEM, 4), &[], [0, 0]).has("permutation 0 has no origins");
+    whole.clone().push(Op::Tell, (ITEM, 4), &[1], [0, 0]).has("permutation 0 has no tell");
+    let part = values().push(Op::LaneSlice, (ITEM, 2), &[1], [0, 4]);
+    let part = part.push(Op::Tell, (ITEM, 2), &[3], [2, 2]);
+    part.push(Op::Tell, (ITEM, 2), &[3], [2, 0]).has_first("from its first row to its last");
+    let swap = whole.push(Op::Constant, (BYTE, 6), &[], [0, 0]);
+    swap.clone().push(Op::SwapKnown, (BYTE, 6), &[3, 4, 4], [1, 0]).has("of party 1");
+    let swap = swap.push(Op::Switches, all, &[], [1, 0]);
+    swap.push(Op::SwapKnown, (BYTE, 6), &[3, 4, 4], [0, 0]).has("needs the switches");
+}
+
+/// What has parts in plans is other operations.
+#[test]
+fn what_keeps_state_has_no_parts() {
+    for phase in [Phase::Issue, Phase::Finish] {
+        let mut reveal = values().push(Op::Reveal, (BYTE, 1), &[0], [1, 0]);
+        let last = reveal.0.len() - 1;
+        reveal.0[last].phase = phase;
+        reveal.has_first("reveal has no parts");
+    }
+}
+
+#[test]
+fn sizes_are_limited() {
+    let mut wrong = description();
+    wrong.regions = vec![Region { element: BYTE, rows: 0 }].into();
+    let large = Region { element: ElementType::unsigned(256), rows: 1 << 40 };
+    let tall = Description { regions: vec![large].into(), ..description() };
+    assert!(tall.faults().iter().any(|fault| fault.contains("2^44 bits")), "{:?}", tall.faults());
+    let permutation = Permutation { party: 2, items: 6, kind: PermutationKind::Random };
+    wrong.permutations = vec![permutation].into();
+    wrong.registers = u32::MAX;
+    let faults = wrong.faults();
+    for part in ["region 0 has 0 rows", "moves 6 items", "is of no party", "registers"] {
+        assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
+    }
+}

@@ -1,0 +1,358 @@
+//! Switching networks that apply a permutation, and their control bits in constant time.
+//!
+//! A Benes network of `n = 2^w` items has `2w - 1` layers of `n / 2` switches (V. E. Benes, 1965).
+//! Layers have the strides 1, 2, 4, ..., `n / 2`, ..., 4, 2, 1. A switch of a layer with stride `s`
+//! exchanges the items at positions `i` and `i + s` if its control bit is 1; there is one for
+//! each `i` where `i / s` is even, and switches are numbered by ascending `i`.
+//!
+//! Source of the control bits: D. J. Bernstein, "Verified fast formulas for control bits for
+//! permutation networks", 2020 (ePrint 2020/1493): the recursive decomposition and the minimum of
+//! each cycle by pointer doubling. Deviation: `peel` takes the inverse of every doubled
+//! permutation from a symmetry, and looks along each cycle in both directions, so that a level of
+//! `2^v` items takes `v` sorts.
+//!
+//! Cost: level `v`, for `v` from 2 to `w`, sorts `n` items `v` times, in `n / 2^v` separate groups. Memory:
+//! the bits (one byte each), and temporaries of 24 bytes for each item (32 beyond `2^21` items).
+//!
+//! Constant time: [`control_bits`], [`inverse`] and [`oblivious_sort`] move data only inside sorting
+//! networks, and otherwise read and write each array from its first item to its last. Loop bounds and
+//! indices depend on the number of items alone, comparisons are arithmetic, and nothing branches on
+//! a value. So the sequence of memory accesses is the same for all permutations of equal size.
+//! Temporaries are wiped.
+
+#[cfg(test)]
+mod tests;
+
+use std::hint::black_box;
+
+use zeroize::{Zeroize, Zeroizing};
+
+/// Largest number of items of a network.
+///
+/// Its `47 * 2^23` control bits fill 376 MiB as bytes. Indices fit in 24 bits, so that equal keys in
+/// [`random_permutation`] are as rare as it promises.
+pub const ITEMS_MAX: u64 = 1 << 24;
+
+/// Returns how many switches a network of `items` items has: `(2w - 1) * items / 2` for
+/// `items = 2^w`, and 0 for one item.
+///
+/// # Panics
+/// If `items` is not a power of two or exceeds [`ITEMS_MAX`].
+pub fn switch_count(items: u64) -> u64 {
+    layer_count(items) * (items / 2)
+}
+
+/// Returns the strides of the layers of a network of `items` items, in the order of application:
+/// 1, 2, 4, ..., `items / 2`, ..., 4, 2, 1.
+///
+/// # Panics
+/// If `items` is not a power of two or exceeds [`ITEMS_MAX`].
+pub fn layer_strides(items: u64) -> impl Iterator<Item = u64> {
+    let layers = layer_count(items);
+    (0..layers).map(move |layer| 1 << layer.min(layers - 1 - layer))
+}
+
+fn layer_count(items: u64) -> u64 {
+    assert!(items.is_power_of_two(), "the number of items is a power of two");
+    assert!(items <= ITEMS_MAX, "a network has at most {ITEMS_MAX} items");
+    (2 * u64::from(items.ilog2())).saturating_sub(1)
+}
+
+/// Returns the control bits of a network that moves the item at position `i` to position `image[i]`:
+/// a byte of value 0 or 1 for each switch, layer after layer.
+///
+/// # Security
+/// Time and memory accesses depend on the number of items only (see the module).
+///
+/// # Panics
+/// If `image` is not a permutation of `0..n` for a power of two `n` of at most [`ITEMS_MAX`].
+pub fn control_bits(image: &[u32]) -> Vec<u8> {
+    control_bits_with(image, 32)
+}
+
+/// Computes [`control_bits`] by sorting the narrowest words of at least `word_bits_min` bits that three
+/// indices fit in.
+fn control_bits_with(image: &[u32], word_bits_min: u32) -> Vec<u8> {
+    let items = image.len();
+    let mut bits = vec![0; switch_count(items as u64) as usize];
+    let seen = image.iter().fold(0, |seen, &position| seen | position);
+    assert!((seen as usize) < items, "the image of an item is a position");
+    if items == 1 {
+        return bits;
+    }
+
+    // Layers in reverse order apply the inverse. `peel` consumes the inverse of what it
+    // decomposes, so it decomposes the inverse of `image` and is given the layers in reverse order.
+    let mut inverse = Zeroizing::new(image.to_vec());
+    let mut layers: &mut [u8] = &mut bits;
+    for level in 0..items.ilog2() - 1 {
+        let (last, inner) = layers.split_at_mut(items / 2);
+        let (inner, first) = inner.split_at_mut(inner.len() - items / 2);
+        layers = inner;
+        let peel = match word_bits_min.max(3 * (items.ilog2() - level)) {
+            0..=32 => peel::<u32>,
+            33..=64 => peel::<u64>,
+            _ => peel::<u128>,
+        };
+        peel(&mut inverse, level, first, last);
+    }
+    // Permutations of two items are left: the middle layer exchanges where the first image is 1.
+    for (bit, &position) in layers.iter_mut().zip(inverse.iter()) {
+        *bit = position as u8;
+    }
+    bits
+}
+
+/// Computes the outermost two layers of `2^level` interleaved networks, and leaves in `inverse` what
+/// the twice as many inner networks have to apply.
+///
+/// Item `r + (x << level)` of a slice belongs to position `x` of network `r`; `inverse` holds the
+/// inverse of the permutation `pi` of each network. The bits are those of `F` and `L` in
+/// `pi = L M F`, where `F` and `L` exchange the neighbours `x` and `P(x) = x ^ 1`, and `M` keeps the
+/// parity of each position. Sub-networks stay where they are: position `x` of `M` is position `x >> 1` of
+/// the inner network of its parity.
+///
+/// The parity of `F(x)` has to differ between the neighbours `x` and `P(x)`, and between `x` and `Q(x)`,
+/// `Q = pi^-1 P pi`, whose images are neighbours. So it is constant on the cycles of `s = Q P`.
+/// No cycle contains neighbours, and `P` maps the cycle of `x` onto that of `P(x)` in reverse order
+/// (`P s P = s^-1`); hence the smallest elements of the two cycles are neighbours (Bernstein's
+/// theorem), and the parity of the smallest element serves. It is found from two-sided windows of
+/// `s^-r(x), ..., s^r(x)`: `r` starts at 1 and doubles with each sort; a cycle has at most
+/// `n / 2` elements, so `r = n / 4` is enough.
+fn peel<W: Word>(inverse: &mut [u32], level: u32, first: &mut [u8], last: &mut [u8]) {
+    let (items, lanes) = (inverse.len(), 1 << level);
+    let width = (items >> level).ilog2();
+    let mut words = Zeroizing::new(vec![W::pack([0; 3], width); items]);
+
+    // Sorting by pi^-1(y) sends Q and pi to x = pi^-1(y).
+    for (i, word) in words.iter_mut().enumerate() {
+        *word = W::pack([inverse[i], inverse[i ^ lanes], (i >> level) as u32], width);
+    }
+    sort_lanes(&mut words, lanes);
+    let blank = || Zeroizing::new(vec![0u32; items]);
+    let (mut power, mut image, mut smallest) = (blank(), blank(), blank());
+    let mut wrong = 0;
+    for (i, word) in words.iter().enumerate() {
+        let [key, opposite, position] = word.unpack(width);
+        wrong |= key ^ (i >> level) as u32;
+        power[i ^ lanes] = opposite;
+        image[i] = position;
+    }
+    assert!(wrong == 0, "the image of each item is another");
+
+    // `power` is s^(2^step), `smallest` the least element of each window.
+    for (i, least) in smallest.iter_mut().enumerate() {
+        *least = min((i >> level) as u32, min(power[i], power[i ^ lanes] ^ 1));
+    }
+    for _ in 2..width {
+        // Sorting by the inverse of the power, which is P power P, composes with the power.
+        for (i, word) in words.iter_mut().enumerate() {
+            *word = W::pack([power[i ^ lanes] ^ 1, power[i], smallest[i]], width);
+        }
+        sort_lanes(&mut words, lanes);
+        for (i, word) in words.iter().enumerate() {
+            let [_, squared, ahead] = word.unpack(width);
+            power[i] = squared;
+            smallest[i] = min(smallest[i], ahead);
+        }
+        symmetrize(&mut smallest, lanes);
+    }
+
+    // Sorting by pi(x) sends F(x) to y = pi(x), and F pi^-1 = M^-1 L.
+    for (i, word) in words.iter_mut().enumerate() {
+        let moved = (i >> level) as u32 & !1 | smallest[i] & 1;
+        *word = W::pack([image[i], moved, 0], width);
+    }
+    sort_lanes(&mut words, lanes);
+    for (i, word) in words.iter().enumerate() {
+        inverse[i] = word.unpack(width)[1];
+    }
+    let pairs = inverse.chunks_exact_mut(2 * lanes).zip(smallest.chunks_exact(2 * lanes));
+    let bits = first.chunks_exact_mut(lanes).zip(last.chunks_exact_mut(lanes));
+    for ((pair, smallest), (first, last)) in pairs.zip(bits) {
+        let (even, odd) = pair.split_at_mut(lanes);
+        for lane in 0..lanes {
+            let exchange = even[lane] & 1;
+            first[lane] = (smallest[lane] & 1) as u8;
+            last[lane] = exchange as u8;
+            // Opaque, as the compiler would otherwise make a choice of the mask.
+            let mask = black_box(exchange.wrapping_neg());
+            let difference = (even[lane] ^ odd[lane]) & mask;
+            even[lane] = (even[lane] ^ difference) >> 1;
+            odd[lane] = (odd[lane] ^ difference) >> 1;
+        }
+    }
+}
+
+/// Extends windows ahead of each element to windows on both sides: the window behind `x` is the
+/// mirror image of the one ahead of its neighbour.
+fn symmetrize(smallest: &mut [u32], lanes: usize) {
+    for pair in smallest.chunks_exact_mut(2 * lanes) {
+        let (even, odd) = pair.split_at_mut(lanes);
+        for (even, odd) in even.iter_mut().zip(odd) {
+            *even = min(*even, *odd ^ 1);
+            *odd = *even ^ 1;
+        }
+    }
+}
+
+/// Returns the smaller of two numbers below `2^31`, without a branch.
+fn min(a: u32, b: u32) -> u32 {
+    let difference = a.wrapping_sub(b);
+    b.wrapping_add(difference & ((difference as i32) >> 31) as u32)
+}
+
+/// Returns the inverse of a permutation of `0..n`, computed by one oblivious sort, or nothing if the images are not
+/// those numbers.
+///
+/// # Security
+/// Time and memory accesses depend on the number of items only, and on whether there is a result.
+pub fn inverse(image: &[u32]) -> Option<Vec<u32>> {
+    let pairs = image.iter().enumerate();
+    let words: Vec<u64> = pairs.map(|(i, &key)| u64::from(key) << 32 | i as u64).collect();
+    let mut words = Zeroizing::new(words);
+    oblivious_sort(&mut words);
+    let keys = words.iter().enumerate();
+    let wrong = keys.fold(0, |wrong, (position, word)| wrong | (word >> 32) ^ position as u64);
+    (wrong == 0).then(|| words.iter().map(|&word| word as u32).collect())
+}
+
+/// Returns a uniformly random permutation of `0..items`; `draw` fills a slice with random words.
+///
+/// Sorts the indices by random keys of 96 bits. If two keys are equal, which happens with probability
+/// below `(2^24)^2 / 2 / 2^96 = 2^-49`, all keys are drawn again: so the result is exactly
+/// uniform if the words are, and the event tells nothing about it.
+///
+/// # Security
+/// Time and memory accesses depend on the number of items only, apart from the event above.
+///
+/// # Panics
+/// If `items` exceeds [`ITEMS_MAX`].
+pub fn random_permutation(items: usize, draw: &mut dyn FnMut(&mut [u64])) -> Vec<u32> {
+    assert!(items as u64 <= ITEMS_MAX, "a permutation has at most {ITEMS_MAX} items");
+    let mut random = Zeroizing::new(vec![0; 2 * items]);
+    loop {
+        draw(&mut random);
+        let keys = random.chunks_exact(2).map(|key| u128::from(key[0]) << 64 | u128::from(key[1]));
+        let words: Vec<u128> =
+            keys.enumerate().map(|(i, key)| key >> 32 << 32 | i as u128).collect();
+        let mut words = Zeroizing::new(words);
+        sort_lanes(&mut words, 1);
+        // No early exit: where the equal keys are stays secret.
+        let neighbours = words.windows(2);
+        let equal = neighbours.fold(false, |equal, pair| equal | ((pair[0] ^ pair[1]) >> 32 == 0));
+        if !equal {
+            return words.iter().map(|&word| word as u32).collect();
+        }
+    }
+}
+
+/// Sorts in ascending order with Batcher's odd-even merge sort (K. E. Batcher, "Sorting networks and
+/// their applications", AFIPS 1968), for any number of values.
+///
+/// A number `n = 2^w` of values takes `(w^2 - w + 4) * n / 4 - 1` comparators.
+///
+/// # Security
+/// Time and memory accesses depend on the number of values only.
+pub fn oblivious_sort(values: &mut [u64]) {
+    sort_lanes(values, 1);
+}
+
+/// Sorts each of `lanes` interleaved sequences of equal length.
+///
+/// Numbers of rows other than powers of two drop the comparators that reach beyond the end, as if
+/// larger values stood there.
+fn sort_lanes<W: Word>(values: &mut [W], lanes: usize) {
+    let rows = values.len() / lanes;
+    if rows < 2 {
+        return;
+    }
+    let half = rows.next_power_of_two() / 2 * lanes;
+    let (low, high) = values.split_at_mut(half);
+    sort_lanes(low, lanes);
+    sort_lanes(high, lanes);
+
+    // Merge: rows at distance `half`, then odd runs with the even runs after them.
+    let (low, high) = values.split_at_mut(half);
+    exchange(low, high);
+    let mut run = half / 2;
+    while run >= lanes {
+        match run {
+            1 => exchange_runs::<W, 1>(&mut values[1..]),
+            2 => exchange_runs::<W, 2>(&mut values[2..]),
+            4 => exchange_runs::<W, 4>(&mut values[4..]),
+            _ => {
+                for pair in values[run..].chunks_mut(2 * run) {
+                    let (low, high) = pair.split_at_mut(run.min(pair.len()));
+                    exchange(low, high);
+                }
+            }
+        }
+        run /= 2;
+    }
+}
+
+/// Compare-exchanges neighbouring runs of `RUN` values, as a loop of known length.
+fn exchange_runs<W: Word, const RUN: usize>(values: &mut [W]) {
+    let mut pairs = values.chunks_exact_mut(2 * RUN);
+    for pair in &mut pairs {
+        let (low, high) = pair.split_at_mut(RUN);
+        for i in 0..RUN {
+            W::exchange(&mut low[i], &mut high[i]);
+        }
+    }
+    let rest = pairs.into_remainder();
+    let (low, high) = rest.split_at_mut(RUN.min(rest.len()));
+    exchange(low, high);
+}
+
+/// Compare-exchanges values at equal places; a rest without a partner stays.
+fn exchange<W: Word>(low: &mut [W], high: &mut [W]) {
+    for (low, high) in low.iter_mut().zip(high) {
+        W::exchange(low, high);
+    }
+}
+
+/// Unsigned integer that is compared as a whole and packs three fields, the first on top.
+trait Word: Copy + Zeroize {
+    /// Packs fields of `width` bits each.
+    fn pack(fields: [u32; 3], width: u32) -> Self;
+
+    fn unpack(self, width: u32) -> [u32; 3];
+
+    /// Sorts two values, without a branch.
+    fn exchange(low: &mut Self, high: &mut Self);
+}
+
+macro_rules! word {
+    ($unsigned:ty, $signed:ty) => {
+        impl Word for $unsigned {
+            #[inline(always)]
+            fn pack([top, middle, bottom]: [u32; 3], width: u32) -> Self {
+                let [top, middle, bottom] = [top.into(), middle.into(), Self::from(bottom)];
+                (top << width | middle) << width | bottom
+            }
+
+            #[inline(always)]
+            fn unpack(self, width: u32) -> [u32; 3] {
+                let mask = (1u32 << width) - 1;
+                [(self >> (2 * width)) as u32, (self >> width) as u32 & mask, self as u32 & mask]
+            }
+
+            #[inline(always)]
+            fn exchange(low: &mut Self, high: &mut Self) {
+                let (a, b) = (*low, *high);
+                // The top bit is the borrow of b - a: 1 if b < a.
+                let both = a ^ b;
+                let borrow = b ^ (both | (b.wrapping_sub(a) ^ a));
+                let difference = both & (borrow as $signed >> (Self::BITS - 1)) as Self;
+                *low = a ^ difference;
+                *high = b ^ difference;
+            }
+        }
+    };
+}
+
+word!(u32, i32);
+word!(u64, i64);
+word!(u128, i128);

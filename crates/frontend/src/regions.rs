@@ -1,0 +1,157 @@
+//! Arrays that opened indices select from, and permutations that one party knows: what oblivious memory is made of.
+
+use phineus_bytecode::limits::REGISTER_BITS;
+use phineus_bytecode::{ElementType, Op, Permutation, PermutationKind};
+
+use crate::tracer::Tracer;
+use crate::value::Value;
+
+/// An array of rows of one type, all 0 at the beginning.
+#[derive(Clone)]
+pub struct Region {
+    tracer: Tracer,
+    index: u64,
+    element: ElementType,
+}
+
+/// An index that was opened to all parties: known when the program runs, not when it is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenedIndex(u32);
+
+/// A permutation that one party knows, and its Beneš network.
+#[derive(Clone)]
+pub struct PartyPermutation {
+    tracer: Tracer,
+    index: u64,
+    shape: Permutation,
+}
+
+impl Tracer {
+    /// A new region.
+    pub fn region(&self, element: ElementType, rows: u64) -> Region {
+        let regions = &mut self.recording.borrow_mut().description.regions;
+        regions.push(phineus_bytecode::Region { element, rows });
+        Region { tracer: self.clone(), index: regions.len() as u64 - 1, element }
+    }
+
+    /// A new permutation of `items` items, a power of two, that `party` alone knows.
+    pub fn permutation(&self, party: u16, items: u32, kind: PermutationKind) -> PartyPermutation {
+        let shape = Permutation { party, items, kind };
+        let permutations = &mut self.recording.borrow_mut().description.permutations;
+        permutations.push(shape);
+        PartyPermutation { tracer: self.clone(), index: permutations.len() as u64 - 1, shape }
+    }
+}
+
+impl Value {
+    /// Opens this value of one lane to all parties before anything that is recorded later.
+    ///
+    /// What is opened must be independent of everybody's data: nothing lists it.
+    #[track_caller]
+    pub fn reveal(&self) -> OpenedIndex {
+        let mut recording = self.tracer().recording.borrow_mut();
+        let register = recording.description.registers;
+        recording.description.registers += 1;
+        drop(recording);
+        self.reveal_into(OpenedIndex(register))
+    }
+
+    /// As [`Value::reveal`], in place of an index that is not used any more.
+    #[track_caller]
+    pub fn reveal_into(&self, index: OpenedIndex) -> OpenedIndex {
+        if self.width() > REGISTER_BITS {
+            let width = self.width();
+            self.tracer().fault(format!("an index has at most {REGISTER_BITS} bits, not {width}"));
+        }
+        self.tracer().emit(
+            Op::Reveal,
+            self.element(),
+            self.lanes(),
+            &[self],
+            [u64::from(index.0), 0, 0, 0],
+        );
+        index
+    }
+}
+
+impl Region {
+    /// The rows from `row` on, one in each lane.
+    #[track_caller]
+    pub fn load(&self, row: u64, lanes: u32) -> Value {
+        self.bring(Op::RegionLoad, lanes, row)
+    }
+
+    /// Makes the lanes the rows from `row` on.
+    #[track_caller]
+    pub fn store(&self, row: u64, rows: &Value) {
+        self.take(Op::RegionStore, rows, row);
+    }
+
+    /// The row at an opened index.
+    #[track_caller]
+    pub fn load_at(&self, index: OpenedIndex) -> Value {
+        self.bring(Op::RegionLoadAt, 1, index.0.into())
+    }
+
+    /// Makes a value the row at an opened index.
+    #[track_caller]
+    pub fn store_at(&self, index: OpenedIndex, row: &Value) {
+        self.take(Op::RegionStoreAt, row, index.0.into());
+    }
+
+    #[track_caller]
+    fn bring(&self, op: Op, lanes: u32, place: u64) -> Value {
+        let results = self.tracer.emit(op, self.element, lanes, &[], [self.index, place, 0, 0]);
+        Value::result(&self.tracer, self.element, lanes, results, 0)
+    }
+
+    #[track_caller]
+    fn take(&self, op: Op, value: &Value, place: u64) {
+        if value.integer() != self.element {
+            let (wanted, found) = (self.element, value.integer());
+            self.tracer.fault(format!("rows of the region are {wanted}, not {found}"));
+        }
+        self.tracer.emit(op, self.element, value.lanes(), &[value], [self.index, place, 0, 0]);
+    }
+}
+
+impl PartyPermutation {
+    /// Control bits from switch `switch` on, in the order of `phineus_circuits::permutation`.
+    #[track_caller]
+    pub fn switches(&self, switch: u64, lanes: u32) -> Value {
+        self.bring(Op::Switches, ElementType::BIT, switch, lanes)
+    }
+
+    /// Which rows are moved to the rows from `row` on.
+    #[track_caller]
+    pub fn origins(&self, row: u64, lanes: u32) -> Value {
+        self.bring(Op::Origins, self.item(), row, lanes)
+    }
+
+    /// Tells the party where the rows from `row` on are moved.
+    #[track_caller]
+    pub fn tell(&self, row: u64, rows: &Value) {
+        self.tracer.emit(Op::Tell, self.item(), rows.lanes(), &[rows], [self.index, row, 0, 0]);
+    }
+
+    /// The lanes of two values, exchanged where `switches`, which are switches of this permutation, are 1.
+    #[track_caller]
+    pub fn swap(&self, switches: &Value, first: &Value, second: &Value) -> (Value, Value) {
+        let (element, lanes) = (first.element(), first.lanes());
+        let immediates = [u64::from(self.shape.party), 0, 0, 0];
+        let operands = [switches, first, second];
+        let results = self.tracer.emit(Op::SwapKnown, element, lanes, &operands, immediates);
+        let value = |index| Value::result(&self.tracer, element, lanes, results, index);
+        (value(0), value(1))
+    }
+
+    fn item(&self) -> ElementType {
+        ElementType::unsigned(self.shape.item_bits())
+    }
+
+    #[track_caller]
+    fn bring(&self, op: Op, element: ElementType, place: u64, lanes: u32) -> Value {
+        let results = self.tracer.emit(op, element, lanes, &[], [self.index, place, 0, 0]);
+        Value::result(&self.tracer, element, lanes, results, 0)
+    }
+}

@@ -1,0 +1,148 @@
+//! Memories against plain arrays, for random accesses of all sizes.
+
+use phineus_bytecode::random::{SeededRng, Seeds};
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
+use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, reference};
+
+use super::{Memory, MemoryMethod};
+
+/// What an access does.
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+    Add,
+}
+
+const CELL: [ElementType; 2] = [ElementType::unsigned(8), ElementType::unsigned(40)];
+
+fn columns() -> Vec<Column> {
+    vec![column("small", CELL[0], Encoding::Number), column("large", CELL[1], Encoding::Number)]
+}
+
+/// Reads, writes and adds as `accesses` say; outputs what each access found, and all rows at the end.
+fn touching(rows: u64, accesses: Vec<Access>, method: MemoryMethod) -> ClosureProgram {
+    program("touching").party("a").party("b").trace(move |t, _| {
+        let mut input = t.input("rows", rows).by("a");
+        for column in columns() {
+            input = input.column(column);
+        }
+        let mut memory = Memory::new(input.read(), method);
+        let count = accesses.len() as u64;
+        let index = column("index", ElementType::unsigned(16), Encoding::Number);
+        let mut input = t.input("accesses", count).by("b").column(index);
+        for column in columns() {
+            input = input.column(column);
+        }
+        let wanted = input.read();
+        let mut output = t.output("found", &["a", "b"]).rows(&columns(), count + rows);
+        let lane = |column: usize, at: u64| {
+            let lanes = u64::from(wanted.chunk_lanes());
+            wanted.chunks(column)[(at / lanes) as usize].lane_slice((at % lanes) as u32, 1)
+        };
+        for (at, access) in (0..).zip(&accesses) {
+            let index = lane(0, at);
+            let cells = [lane(1, at), lane(2, at)];
+            let add = |row: &[Value]| row.iter().zip(&cells).map(|(a, b)| a.add(b)).collect();
+            let found = match access {
+                Access::Read => memory.read(&index),
+                Access::Write => memory.update(&index, |_| cells.to_vec()),
+                Access::Add => memory.update(&index, add),
+            };
+            output.push(&[&found[0], &found[1]]);
+        }
+        for row in 0..rows {
+            let row = memory.read(&t.constant(ElementType::unsigned(16), Lane::from(row)));
+            output.push(&[&row[0], &row[1]]);
+        }
+        output.finish();
+        Ok(())
+    })
+}
+
+fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
+    let mut random = SeededRng::new(seed);
+    let cells = |random: &mut SeededRng| CELL.map(|element| random.lane(element.width()));
+    let mut memory: Vec<[Lane; 2]> = (0..rows).map(|_| cells(&mut random)).collect();
+    let mut table = Table::new(columns());
+    memory.iter().for_each(|row| table.push(row));
+    let index = column("index", ElementType::unsigned(16), Encoding::Number);
+    let mut wanted = Table::new([vec![index], columns()].concat());
+    let mut expected = Table::new(columns());
+    let mut accesses = Vec::new();
+    for _ in 0..count {
+        // Rows that were touched before, and rows that are not there.
+        let row = if random.one_in(8) { random.below(1 << 16) } else { random.below(rows) };
+        let [small, large] = cells(&mut random);
+        wanted.push(&[Lane::from(row), small, large]);
+        let access = *random.pick(&[Access::Read, Access::Write, Access::Add]);
+        accesses.push(access);
+        let mut nothing = [Lane::ZERO; 2];
+        let found = memory.get_mut(row as usize).unwrap_or(&mut nothing);
+        expected.push(found);
+        *found = match access {
+            Access::Read => *found,
+            Access::Write => [small, large],
+            Access::Add => {
+                let mask = |k: usize| phineus_bytecode::mask_of(CELL[k].width());
+                [(found[0] + small) & mask(0), (found[1] + large) & mask(1)]
+            }
+        };
+    }
+    memory.iter().for_each(|row| expected.push(row));
+    let program = touching(rows, accesses, method);
+    let arguments = Arguments::new(&program, []).expect("no parameters");
+    let found = reference::run(&program, &arguments, &[table, wanted]).expect("it runs");
+    for row in 0..expected.row_count() {
+        let case = format!("access {row}, {method:?} of {rows} rows, seed {seed}");
+        assert_eq!(found[0].row(row), expected.row(row), "{case}");
+    }
+}
+
+#[test]
+fn a_memory_is_an_array() {
+    let mut seeds = Seeds::fresh();
+    for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
+        for (rows, count) in [(2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100)] {
+            check(rows, count, method, seeds.draw());
+        }
+    }
+}
+
+/// Large enough for maps of two levels, and through several shuffles.
+#[test]
+fn maps_of_maps() {
+    check(1000, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
+}
+
+/// Numbers of rows are wider than rows, and a column has one bit.
+#[test]
+fn narrow_rows() {
+    for (width, rows) in [(1, 4096), (8, 512), (1, 2)] {
+        for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
+            let element = ElementType::unsigned(width);
+            let narrow = program("narrow").party("a").party("b").trace(move |t, _| {
+                let cell = column("cell", element, Encoding::Number);
+                let rows = t.input("rows", rows).by("a").column(cell.clone()).read();
+                let mut memory = Memory::new(rows, method);
+                let mut output = t.output("found", &["b"]).rows(&[cell], 3);
+                for index in [1u64, 0, 1] {
+                    let index = t.constant(ElementType::unsigned(12), Lane::from(index));
+                    let row = memory.update(&index, |row| vec![row[0].not()]);
+                    output.push(&[&row[0]]);
+                }
+                output.finish();
+                Ok(())
+            });
+            let mut table = Table::new(vec![column("cell", element, Encoding::Number)]);
+            (0..rows).for_each(|row| table.push(&[Lane::from(row % 2)]));
+            let arguments = Arguments::new(&narrow, []).expect("no parameters");
+            let found = reference::run(&narrow, &arguments, &[table]).expect("it runs");
+            let mask = phineus_bytecode::mask_of(width);
+            let cells = [Lane::ONE, Lane::ZERO, !Lane::ONE & mask];
+            let expected: Vec<Lane> = cells.to_vec();
+            let column: Vec<Lane> = (0..3).map(|row| found[0].cell(row, 0)).collect();
+            assert_eq!(column, expected, "{method:?} of {rows} rows of {width} bits");
+        }
+    }
+}
