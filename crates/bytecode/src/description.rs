@@ -8,12 +8,13 @@ use crate::cow_list::CowList;
 use crate::instruction::{ElementType, Instruction, Shape};
 use crate::layout::Layout;
 use crate::limits::{
-    FIXED_WIDTH_MAX, FRACTION_BITS_MAX, LARGE_VALUE_WIRES_MAX, PARTIES_MAX, PERMUTATION_ITEMS_MAX,
-    REGION_BITS_MAX, REGION_ROWS_MAX, REGISTER_BITS, REGISTERS_MAX, SLOTS_MAX, VALUE_WIRES_MAX,
+    FIXED_WIDTH_MAX, FRACTION_BITS_MAX, LARGE_VALUE_WIRES_MAX, PARTIES_MAX, REGISTER_BITS,
+    SLOTS_MAX, VALUE_WIRES_MAX,
 };
 use crate::ops::Op;
 use crate::rows_of::RowsOf;
 use crate::settings::Settings;
+use crate::state::{self, Permutation, Region};
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,54 +126,6 @@ impl CarriedSlot {
     /// The shape of the value.
     pub fn shape(&self) -> Shape {
         Instruction::new(Op::Load, self.element, self.lanes).shape()
-    }
-}
-
-/// An array of rows, all 0 at the beginning, that lies outside the frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Region {
-    /// The type of a row.
-    #[serde(serialize_with = "write_element", deserialize_with = "read_element")]
-    pub element: ElementType,
-    /// How many there are.
-    pub rows: u64,
-}
-
-/// A permutation that one party knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Permutation {
-    /// Who knows it.
-    pub party: u16,
-    /// How many items it moves: a power of two.
-    pub items: u32,
-    /// Where it comes from.
-    pub kind: PermutationKind,
-}
-
-/// Where a permutation comes from, and what its party brings of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PermutationKind {
-    /// It is drawn at random; its party brings switches.
-    Random,
-    /// It is drawn at random; its party brings switches, and where each row comes from.
-    RandomWithOrigins,
-    /// Its party is told where each row goes; the party brings switches.
-    Told,
-}
-
-impl Permutation {
-    /// Switches of its network, a Beneš network.
-    pub fn switches(&self) -> u64 {
-        let layers = 2 * u64::from(self.items.trailing_zeros());
-        layers.saturating_sub(1) * u64::from(self.items / 2)
-    }
-
-    /// Bits of the number of an item.
-    pub fn item_bits(&self) -> u16 {
-        self.items.trailing_zeros().max(1) as u16
     }
 }
 
@@ -422,47 +375,13 @@ impl Description {
             port.rows_of.map_or(Vec::new(), |rows_of| rows_of.faults(port, &self.inputs))
         }));
         faults.extend(self.carrying_faults());
-        faults.extend(self.state_faults());
+        faults.extend(state::faults(self));
         faults
     }
 
     /// Whether an output port is opened while the program runs.
     pub fn is_opened(&self, port: usize) -> bool {
         u32::try_from(port).is_ok_and(|port| self.opened.binary_search(&port).is_ok())
-    }
-
-    /// Faults in regions, permutations and registers.
-    fn state_faults(&self) -> Vec<String> {
-        let mut faults = Vec::new();
-        for (index, region) in self.regions.iter().enumerate() {
-            let shape = Instruction::new(Op::RegionLoad, region.element, 1).shape();
-            if !shape.is_valid() || region.rows == 0 || region.rows > REGION_ROWS_MAX {
-                faults.push(format!(
-                    "region {index} has {} rows of {shape}; it has 1 to {REGION_ROWS_MAX}",
-                    region.rows
-                ));
-            }
-        }
-        let bits = |region: &Region| u128::from(region.element.width()) * u128::from(region.rows);
-        if self.regions.iter().map(bits).sum::<u128>() > REGION_BITS_MAX {
-            faults.push("all regions together have more than 2^44 bits".to_owned());
-        }
-        for (index, permutation) in self.permutations.iter().enumerate() {
-            let items = permutation.items;
-            if !items.is_power_of_two() || items > PERMUTATION_ITEMS_MAX {
-                faults.push(format!(
-                    "permutation {index} moves {items} items, not a power of two of at most \
-                     {PERMUTATION_ITEMS_MAX}"
-                ));
-            }
-            if usize::from(permutation.party) >= self.parties.len() {
-                faults.push(format!("permutation {index} is of no party"));
-            }
-        }
-        if self.registers > REGISTERS_MAX {
-            faults.push(format!("a program has at most {REGISTERS_MAX} registers"));
-        }
-        faults
     }
 
     /// Faults in the opened ports and carried slots.
@@ -497,11 +416,16 @@ impl Description {
     }
 }
 
-fn write_element<S: Serializer>(element: &ElementType, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn write_element<S: Serializer>(
+    element: &ElementType,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_str(element)
 }
 
-fn read_element<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ElementType, D::Error> {
+pub(crate) fn read_element<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<ElementType, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse().map_err(serde::de::Error::custom)
 }

@@ -15,6 +15,7 @@ pub mod ops;
 pub mod random;
 mod rows_of;
 mod settings;
+mod state;
 mod steps;
 pub mod table;
 pub mod text;
@@ -25,8 +26,8 @@ pub use binary::{BlockDirectory, FileKind, FileSummary, Hash, ProgramReader, Pro
 pub use costs::{BlockCosts, CostModel};
 pub use cow_list::CowList;
 pub use description::{
-    CarriedSlot, Column, Description, Encoding, InputPort, OutputPort, Permutation,
-    PermutationKind, PlanDescription, PortOrder, Region, RowOrder,
+    CarriedSlot, Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder,
+    RowOrder,
 };
 pub use error::Error;
 pub use flow::{BlockEnd, BlockValues, Flow, RegisterOp, RegisterStep, Successor};
@@ -37,6 +38,7 @@ pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use rows_of::RowsOf;
 pub use settings::{SettingValue, Settings};
+pub use state::{Permutation, PermutationKind, Region};
 pub use steps::{STEP_DIGIT_BITS, StepDigit, step_digit};
 pub use table::Table;
 pub use text::{parse_text, write_text};

@@ -399,25 +399,26 @@ impl Op {
         matches!(self, Op::Output | Op::Store)
     }
 
-    /// Whether it works on public registers, regions or permutations, and so stays where it is.
+    /// Returns whether it reads or changes registers, regions or permutations. The planner keeps the order of such
+    /// operations.
     #[inline]
     pub fn is_stateful(self) -> bool {
         self.is_region() || self.is_of_permutation() || self == Op::Reveal
     }
 
-    /// Whether it moves rows between values and regions; protocols take no part in that.
+    /// Returns whether it moves rows between values and regions. The engine does that without the driver.
     #[inline]
     pub fn is_region(self) -> bool {
         matches!(self, Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt)
     }
 
-    /// Whether it is about the permutation of one party.
+    /// Returns whether it uses a permutation that one party knows.
     #[inline]
     pub fn is_of_permutation(self) -> bool {
         matches!(self, Op::Switches | Op::Origins | Op::Tell | Op::SwapKnown)
     }
 
-    /// Whether one party alone knows what it brings into the computation.
+    /// Returns whether it brings in values that one party alone knows.
     #[inline]
     pub fn is_private(self) -> bool {
         matches!(self, Op::Input | Op::Switches | Op::Origins)

@@ -173,7 +173,7 @@ pub(crate) struct Verifier<'a> {
     in_flight: HashMap<Instruction, u64>,
     /// Registers that have a value.
     revealed: HashSet<u64>,
-    /// What was brought or told of each permutation.
+    /// By permutation and operation: the switches or rows that were brought or told.
     brought: HashMap<(u64, Op), Intervals>,
     /// The last value that is switches, and whose.
     switches: Option<(u64, u16)>,

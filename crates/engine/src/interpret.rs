@@ -78,7 +78,7 @@ pub fn run<R: Read + Seek, D: Driver>(
     Ok(())
 }
 
-/// What the instructions of a block, or of a program without blocks, work on.
+/// Memory of a block, or of a program without blocks, while it runs.
 pub(crate) struct BlockMemory<'a> {
     pub(crate) memory: &'a mut RunMemory,
     /// Values that blocks hand to each other.
@@ -120,12 +120,8 @@ pub(crate) fn run_instructions<R: Read + Seek, D: Driver>(
                 carried.step::<D::Wire>(instruction, &mut memory.frames);
             } else if instruction.op.is_region() {
                 memory.regions.step::<D::Wire>(instruction, &mut memory.frames)?;
-            } else if instruction.op == Op::Reveal {
-                let wires = memory.frames.slice(operand(instruction, layout, 0));
-                let value = driver.reveal(instruction, wires).map_err(RunError::Driver)?;
-                memory.regions.set(instruction.immediates[0], value);
             } else {
-                step(instruction, layout, driver, &mut memory.frames).map_err(RunError::Driver)?;
+                step(instruction, layout, driver, memory).map_err(RunError::Driver)?;
             }
             *done += 1;
             if done.is_multiple_of(INSTRUCTIONS_PER_PROGRESS) && !progress(*done) {
@@ -154,13 +150,16 @@ fn step<D: Driver>(
     instruction: &Instruction,
     layout: Layout,
     driver: &mut D,
-    frames: &mut FrameMemory,
+    RunMemory { frames, regions, storage: _ }: &mut RunMemory,
 ) -> Result<(), D::Error> {
     let result = |k: usize| {
         let start = instruction.results[k] as usize;
         start..start + layout.units(instruction.result_shape(k)) as usize
     };
-    let operand = |k: usize| operand(instruction, layout, k);
+    let operand = |k: usize| {
+        let start = instruction.operands[k] as usize;
+        start..start + layout.units(instruction.operand_shape(k)) as usize
+    };
     match (instruction.result_count(), instruction.operand_count()) {
         (0, 0) if instruction.op == Op::Round => driver.round(),
         // The issue of an input.
@@ -170,6 +169,11 @@ fn step<D: Driver>(
         }
         (0, _) if instruction.op == Op::Output => {
             driver.output(instruction, frames.slice(operand(0)))
+        }
+        (0, 1) if instruction.op == Op::Reveal => {
+            let value = driver.reveal(instruction, frames.slice(operand(0)))?;
+            regions.set(instruction.immediates[0], value);
+            Ok(())
         }
         (0, 1) => call(instruction, driver, frames, [], [operand(0)]),
         (0, 2) => call(instruction, driver, frames, [], [operand(0), operand(1)]),
@@ -192,12 +196,6 @@ fn step<D: Driver>(
             call(instruction, driver, frames, [result(0), result(1)], operands)
         }
     }
-}
-
-/// Where an operand lies.
-fn operand(instruction: &Instruction, layout: Layout, k: usize) -> Range<usize> {
-    let start = instruction.operands[k] as usize;
-    start..start + layout.units(instruction.operand_shape(k)) as usize
 }
 
 #[inline]

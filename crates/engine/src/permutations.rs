@@ -3,7 +3,7 @@
 //! They are secret: what is computed of them, in `phineus_circuits::permutation`, has no branch and no address that
 //! depends on them. A permutation is dropped when its party has brought all of it.
 //!
-//! Memory: [`OwnPermutations::peak_bytes`].
+//! Memory: [`PermutationPeak`].
 
 use std::collections::HashMap;
 
@@ -14,12 +14,21 @@ use zeroize::Zeroizing;
 /// Bytes for each item while control bits are computed: keys and their partners, twice.
 const BYTES_PER_ITEM: u64 = 48;
 
-/// What a party was told is no permutation: another one does not follow the protocol.
+/// A list of rows that was told as a permutation and is none: another party does not follow the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAPermutation;
 
 /// Rows and labels that a driver holds while it exchanges lanes.
 const EXCHANGE_BYTES: u64 = 128 << 10;
+
+/// How many switches and origins the party brings.
+fn brought(shape: &Permutation) -> u64 {
+    let origins = match shape.kind {
+        PermutationKind::RandomWithOrigins => shape.items.into(),
+        PermutationKind::Random | PermutationKind::Told => 0,
+    };
+    shape.switches() + origins
+}
 
 /// Rows that the party is told.
 fn told(shape: &Permutation) -> u64 {
@@ -40,14 +49,41 @@ struct PermutationState {
     brought: u64,
 }
 
-impl PermutationState {
-    /// How many switches and origins are brought of it.
-    fn whole(shape: &Permutation) -> u64 {
-        let origins = match shape.kind {
-            PermutationKind::RandomWithOrigins => shape.items.into(),
-            PermutationKind::Random | PermutationKind::Told => 0,
-        };
-        shape.switches() + origins
+/// The most memory that permutations take at one time, found from the instructions of a program in order.
+#[derive(Default)]
+pub struct PermutationPeak {
+    /// Of permutations that are at work: how much was told and brought.
+    at_work: HashMap<u64, u64>,
+    now_bytes: u64,
+    peak_bytes: u64,
+}
+
+impl PermutationPeak {
+    /// Takes the next instruction into account.
+    pub fn push(&mut self, description: &Description, i: &Instruction) {
+        if !matches!(i.op, Op::Switches | Op::Origins | Op::Tell) {
+            return;
+        }
+        let Some(shape) = description.permutations.get(i.immediates[0] as usize) else { return };
+        let bytes = BYTES_PER_ITEM * u64::from(shape.items) + shape.switches();
+        let done = self.at_work.entry(i.immediates[0]).or_insert_with(|| {
+            self.now_bytes += bytes;
+            0
+        });
+        *done += u64::from(i.lanes);
+        self.peak_bytes = self.peak_bytes.max(self.now_bytes);
+        if *done == brought(shape) + told(shape) {
+            self.at_work.remove(&i.immediates[0]);
+            self.now_bytes -= bytes;
+        }
+    }
+
+    /// The most memory, with that of a driver that exchanges lanes.
+    pub fn bytes(&self) -> u64 {
+        match self.peak_bytes {
+            0 => 0,
+            peak => peak + EXCHANGE_BYTES,
+        }
     }
 }
 
@@ -62,34 +98,6 @@ impl OwnPermutations {
     pub fn new(description: &Description) -> OwnPermutations {
         let states = description.permutations.iter().map(|_| None).collect();
         OwnPermutations { shapes: description.permutations.clone(), states }
-    }
-
-    /// The most memory that they take at one time, in a program with these instructions in order.
-    pub fn peak_bytes(
-        description: &Description,
-        instructions: impl Iterator<Item = Instruction>,
-    ) -> u64 {
-        let (mut alive, mut now, mut peak) = (HashMap::new(), 0, 0);
-        for i in instructions.filter(|i| i.op.is_of_permutation() && i.op != Op::SwapKnown) {
-            let Some(shape) = description.permutations.get(i.immediates[0] as usize) else {
-                continue;
-            };
-            let bytes = BYTES_PER_ITEM * u64::from(shape.items) + shape.switches();
-            let brought: &mut u64 = alive.entry(i.immediates[0]).or_insert_with(|| {
-                now += bytes;
-                0
-            });
-            *brought += u64::from(i.lanes);
-            peak = peak.max(now);
-            if *brought == PermutationState::whole(shape) + told(shape) {
-                alive.remove(&i.immediates[0]);
-                now -= bytes;
-            }
-        }
-        match peak {
-            0 => 0,
-            _ => peak + EXCHANGE_BYTES,
-        }
     }
 
     /// Who knows the permutation of an instruction, or the switches that it selects by.
@@ -133,7 +141,7 @@ impl OwnPermutations {
             }
         };
         state.brought += u64::from(instruction.lanes);
-        if state.brought == PermutationState::whole(&shape) {
+        if state.brought == brought(&shape) {
             self.states[index] = None;
         }
         Zeroizing::new(values)
@@ -166,5 +174,21 @@ impl OwnPermutations {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use phineus_circuits::permutation::switch_count;
+
+    use super::*;
+
+    /// The bytecode counts the switches that the circuits have.
+    #[test]
+    fn networks_have_as_many_switches_as_programs_state() {
+        for items in (0..=24).map(|log2| 1 << log2) {
+            let permutation = Permutation { party: 0, items, kind: PermutationKind::Random };
+            assert_eq!(permutation.switches(), switch_count(items.into()), "{items} items");
+        }
     }
 }

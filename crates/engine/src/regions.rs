@@ -14,7 +14,7 @@ use crate::storage::{FrameMemory, StorageError};
 /// Bytes of the pages that regions lie in.
 const PAGE_BYTES: u32 = 1 << 16;
 
-/// A register selects a row that the region does not have: the parties do not compute the same program.
+/// A register selects a row that the region does not have: the program is wrong, or a party deviates from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("row {row} of a region of {rows} rows was selected")]
 pub struct NoSuchRow {
@@ -87,7 +87,8 @@ impl Regions {
         let (start, width, rows) = self.places[region as usize];
         let row = match instruction.op {
             Op::RegionLoadAt | Op::RegionStoreAt => self.registers[selected as usize],
-            _ => selected,
+            Op::RegionLoad | Op::RegionStore => selected,
+            op => unreachable!("{} moves no rows", op.info().name),
         };
         let lanes = instruction.lanes as usize;
         if row.checked_add(lanes as u64).is_none_or(|end| end > rows) {

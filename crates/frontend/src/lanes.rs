@@ -47,6 +47,21 @@ impl Value {
         self.emit(Op::LaneConcat, self.element(), lanes, &[self, next], immediates)
     }
 
+    /// The lanes of all `parts`, one part after the other; nothing if there are none.
+    ///
+    /// They are joined in pairs, so that each lane is copied log times.
+    #[track_caller]
+    pub fn joined(mut parts: Vec<Value>) -> Option<Value> {
+        while parts.len() > 1 {
+            let pairs = parts.chunks(2).map(|pair| match pair {
+                [low, high] => low.lane_concat(high),
+                alone => alone[0].clone(),
+            });
+            parts = pairs.collect();
+        }
+        parts.pop()
+    }
+
     /// The lanes in reverse order.
     #[track_caller]
     pub fn lane_reverse(&self) -> Value {

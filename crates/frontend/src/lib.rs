@@ -64,4 +64,4 @@ pub use records::Records;
 pub use regions::{OpenedIndex, PartyPermutation, Region};
 pub use tracer::Tracer;
 pub use value::Value;
-pub use vector::{Vector, lanes_for};
+pub use vector::{Vector, lanes_for, rechunk};

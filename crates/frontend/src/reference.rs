@@ -61,6 +61,8 @@ struct ReferenceState<'a> {
     /// Permutations are not at random here, as no result depends on them: each is a rotation by one, or what was
     /// told.
     permutations: Vec<Vec<u32>>,
+    /// Their control bits, when they have been asked for.
+    switches: Vec<Vec<u8>>,
 }
 
 impl ReferenceState<'_> {
@@ -80,6 +82,7 @@ impl ReferenceState<'_> {
             regions: description.regions.iter().map(zeros).collect(),
             registers: vec![0; description.registers as usize],
             permutations: description.permutations.iter().map(rotation).collect(),
+            switches: vec![Vec::new(); description.permutations.len()],
         })
     }
 
@@ -145,7 +148,7 @@ impl ReferenceState<'_> {
         if i.op == Op::SwapKnown {
             return self.step(&Instruction { op: Op::CondSwap, immediates: [0; 4], ..*i });
         }
-        let ReferenceState { values, regions, registers, permutations, .. } = self;
+        let ReferenceState { values, regions, registers, permutations, switches, .. } = self;
         let [first, second, ..] = i.immediates.map(|word| word as usize);
         let row = match i.op {
             Op::RegionLoadAt | Op::RegionStoreAt => registers[second] as usize,
@@ -163,14 +166,17 @@ impl ReferenceState<'_> {
                 permutations[first][rows].iter_mut().zip(told).for_each(|(to, told)| *to = told);
             }
             (Op::Switches, _) => {
-                let bits = control_bits(&permutations[first]);
-                values.push(bits[rows].iter().map(|&bit| Lane::from(bit)).collect());
+                if switches[first].is_empty() {
+                    switches[first] = control_bits(&permutations[first]);
+                }
+                values.push(switches[first][rows].iter().map(|&bit| Lane::from(bit)).collect());
             }
             (Op::Origins, _) => {
                 let origins = inverse(&permutations[first]).expect("it is a permutation");
                 values.push(origins[rows].iter().map(|&row| Lane::from(row)).collect());
             }
-            _ => values.push(regions[first][rows].to_vec()),
+            (Op::RegionLoad | Op::RegionLoadAt, _) => values.push(regions[first][rows].to_vec()),
+            (op, _) => unreachable!("{} keeps no state", op.info().name),
         }
     }
 

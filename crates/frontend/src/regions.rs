@@ -46,7 +46,8 @@ impl Tracer {
 impl Value {
     /// Opens this value of one lane to all parties before anything that is recorded later.
     ///
-    /// What is opened must be independent of everybody's data: nothing lists it.
+    /// # Security
+    /// The value must be independent of everybody's data. `explain` does not list single values that are opened so.
     #[track_caller]
     pub fn reveal(&self) -> OpenedIndex {
         let mut recording = self.tracer().recording.borrow_mut();

@@ -32,7 +32,7 @@ pub struct Vector<T> {
 
 /// Cuts chunks of any sizes into chunks of `lanes` lanes.
 #[track_caller]
-pub(crate) fn rechunk(pieces: impl IntoIterator<Item = Value>, lanes: u32) -> Vec<Value> {
+pub fn rechunk(pieces: impl IntoIterator<Item = Value>, lanes: u32) -> Vec<Value> {
     let mut chunks: Vec<Value> = Vec::new();
     let mut parts: Vec<Value> = Vec::new();
     let mut filled = 0;
@@ -44,26 +44,13 @@ pub(crate) fn rechunk(pieces: impl IntoIterator<Item = Value>, lanes: u32) -> Ve
             start += take;
             filled += take;
             if filled == lanes {
-                chunks.extend(joined(&mut parts));
+                chunks.extend(Value::joined(std::mem::take(&mut parts)));
                 filled = 0;
             }
         }
     }
-    chunks.extend(joined(&mut parts));
+    chunks.extend(Value::joined(parts));
     chunks
-}
-
-/// All parts as one value, in pairs, so that each lane is copied log times; leaves no parts.
-#[track_caller]
-fn joined(parts: &mut Vec<Value>) -> Option<Value> {
-    while parts.len() > 1 {
-        let pairs = parts.chunks(2).map(|pair| match pair {
-            [a, b] => a.lane_concat(b),
-            _ => pair[0].clone(),
-        });
-        *parts = pairs.collect();
-    }
-    parts.pop()
 }
 
 impl<T: Element> Vector<T> {

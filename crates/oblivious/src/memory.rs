@@ -9,6 +9,8 @@ mod scan;
 mod shuffle;
 mod square_root;
 
+use std::ops::Range;
+
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Records, Tracer, Value};
 
@@ -103,30 +105,44 @@ fn in_range(index: &Value, bits: u16, rows: u64) -> (Value, Option<Value>) {
     (index.cast(ElementType::unsigned(bits)), valid)
 }
 
-/// One bit for each of 2^w indices, in lanes: `enable` at the index of `w` bits, and 0 elsewhere.
+/// One bit for each number of so many `bits` of the index, in lanes: `enable` at the number that they are, and 0
+/// elsewhere.
 ///
-/// Cost: 2^w - 1 ANDs.
+/// Cost: 2^w - 1 ANDs for w bits.
 #[track_caller]
-fn one_hot(index: &Value, enable: &Value) -> Value {
-    (0..index.width()).fold(enable.clone(), |below, bit| {
+fn one_hot(index: &Value, bits: Range<u16>, enable: &Value) -> Value {
+    bits.fold(enable.clone(), |below, bit| {
         let above = index.bit_slice(bit, 1).mask(&below);
         below.xor(&above).lane_concat(&above)
     })
+}
+
+/// The row of a column where one bit is 1 at most: zeros if none is, and nothing if there are no rows.
+#[track_caller]
+fn selected(selection: &[Value], chunks: &[Value]) -> Option<Value> {
+    let parts = selection.iter().zip(chunks).map(|(bits, rows)| bits.mask(rows).lane_xor());
+    parts.reduce(|sum, part| sum.xor(&part))
+}
+
+/// What `function` makes of a row; a fault, and the row, if it has not as many cells.
+#[track_caller]
+fn changed(row: &[Value], function: impl FnOnce(&[Value]) -> Vec<Value>) -> Vec<Value> {
+    let changed = function(row);
+    if changed.len() == row.len() {
+        return changed;
+    }
+    let (wanted, found) = (row.len(), changed.len());
+    let fault = format!("a row of the memory has {wanted} cells, not {found}");
+    row[0].tracer().fault(fault);
+    row.to_vec()
 }
 
 /// The numbers `from`, `from + 1`, ... as public lanes.
 #[track_caller]
 fn numbers(tracer: &Tracer, element: ElementType, from: u64, lanes: u32) -> Value {
     let number = |number: u64| tracer.constant(element, Lane::from(number));
-    let mut all: Vec<Value> = (from..from + u64::from(lanes)).map(number).collect();
-    while all.len() > 1 {
-        let pairs = all.chunks(2).map(|pair| match pair {
-            [low, high] => low.lane_concat(high),
-            _ => pair[0].clone(),
-        });
-        all = pairs.collect();
-    }
-    all.pop().expect("there is a lane")
+    let all = (from..from + u64::from(lanes)).map(number).collect();
+    Value::joined(all).expect("there is a lane")
 }
 
 #[cfg(test)]

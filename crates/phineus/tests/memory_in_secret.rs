@@ -10,7 +10,7 @@ fn run_json(place: &Place) -> Result<serde_json::Value> {
     Ok(serde_json::from_str(&place.read("run.json")?)?)
 }
 
-/// What was planned is what happened, in every figure.
+/// Checks that each party has all the costs that its plan states.
 fn agrees(place: &Place) -> Result {
     for party in run_json(place)?["parties"].as_array().expect("a list of parties") {
         assert_eq!(party["deviations"].as_array().map(Vec::len), Some(0), "{party}");

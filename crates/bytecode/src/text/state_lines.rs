@@ -1,6 +1,7 @@
 //! Lines of a description about regions, permutations and registers.
 
-use crate::description::{Description, Permutation, PermutationKind, Region};
+use crate::description::Description;
+use crate::state::{Permutation, PermutationKind, Region};
 use crate::text::line::{LineCursor, LineError, Parsed};
 
 /// The words that such lines begin with.

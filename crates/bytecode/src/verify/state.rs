@@ -2,9 +2,9 @@
 
 use super::Verifier;
 use crate::binary::FileKind;
-use crate::description::PermutationKind;
 use crate::instruction::{ElementType, Instruction};
 use crate::ops::Op;
+use crate::state::PermutationKind;
 
 impl Verifier<'_> {
     /// Checks an instruction on state besides values.
@@ -32,7 +32,10 @@ impl Verifier<'_> {
                     faults.push(format!("there is no party {party}"));
                 }
             }
-            _ => self.check_region(i, faults),
+            Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt => {
+                self.check_region(i, faults);
+            }
+            _ => unreachable!("{name} keeps no state"),
         }
     }
 
@@ -74,7 +77,10 @@ impl Verifier<'_> {
         let is_told = kind == PermutationKind::Told;
         let (element, count) = match i.op {
             Op::Switches => (ElementType::BIT, permutation.switches()),
-            _ => (ElementType::unsigned(permutation.item_bits()), items.into()),
+            Op::Origins | Op::Tell => {
+                (ElementType::unsigned(permutation.item_bits()), items.into())
+            }
+            _ => unreachable!("it is about a permutation"),
         };
         if element != i.element && i.op != Op::Switches {
             faults.push(format!("this is {element} for permutation {index}, not {}", i.element));

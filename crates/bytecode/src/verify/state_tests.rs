@@ -3,9 +3,10 @@
 use std::io::Cursor;
 
 use crate::binary::{FileKind, ProgramReader, to_bytes};
-use crate::description::{Description, Permutation, PermutationKind, Region};
+use crate::description::Description;
 use crate::instruction::{ElementType, Instruction, Phase};
 use crate::ops::Op;
+use crate::state::{Permutation, PermutationKind, Region};
 use crate::text::tests::assert_round_trip;
 use crate::verify::verify;
 
@@ -135,7 +136,7 @@ fn permutations_bring_what_they_have() {
     swap.push(Op::SwapKnown, (BYTE, 6), &[3, 4, 4], [0, 0]).has("needs the switches");
 }
 
-/// What has parts in plans is other operations.
+/// Operations on state are never split into issue and finish.
 #[test]
 fn what_keeps_state_has_no_parts() {
     for phase in [Phase::Issue, Phase::Finish] {

@@ -118,16 +118,8 @@ fn packed(runs: &[LaneRange<'_>]) -> Value {
     joined(runs.iter().map(|(value, start, count)| value.lane_slice(*start, *count)).collect())
 }
 
-/// One value behind the other.
-fn joined(mut parts: Vec<Value>) -> Value {
-    while parts.len() > 1 {
-        let pairs = parts.chunks(2).map(|pair| match pair {
-            [low, high] => low.lane_concat(high),
-            _ => pair[0].clone(),
-        });
-        parts = pairs.collect();
-    }
-    parts.pop().expect("there are lanes")
+fn joined(parts: Vec<Value>) -> Value {
+    Value::joined(parts).expect("there are lanes")
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@
 //! access, of any row that was not asked for yet.
 
 use phineus_bytecode::{ElementType, Lane};
-use phineus_frontend::{OpenedIndex, Tracer, Value};
+use phineus_frontend::{OpenedIndex, Tracer, Value, lanes_for, rechunk};
 
 use super::square_root::{ShuffledStore, all_numbers};
-use super::{index_bits, one_hot};
+use super::{index_bits, one_hot, selected};
 
 /// Places in a row of a packed map, and the bits that number them.
 const PACKED: u64 = 8;
@@ -30,17 +30,17 @@ impl PositionMap {
     #[track_caller]
     pub(super) fn new(tracer: &Tracer, places: Vec<Value>, items: u64, period: u64) -> PositionMap {
         match items / PACKED >= period.max(2) {
-            true => PositionMap::Packed(Box::new(PackedMap::new(tracer, places, items, period))),
+            true => PositionMap::Packed(Box::new(PackedMap::new(tracer, places, period))),
             false => PositionMap::Scanned(ScannedMap::new(places)),
         }
     }
 
     /// Forgets what was given, after a shuffle.
     #[track_caller]
-    pub(super) fn renew(&mut self, places: Vec<Value>) {
+    pub(super) fn renew(&mut self, tracer: &Tracer, places: Vec<Value>) {
         match self {
             PositionMap::Scanned(map) => *map = ScannedMap::new(places),
-            PositionMap::Packed(map) => map.renew(&places),
+            PositionMap::Packed(map) => map.renew(tracer, places),
         }
     }
 
@@ -83,9 +83,8 @@ pub(super) struct ScannedMap {
 impl ScannedMap {
     #[track_caller]
     fn new(places: Vec<Value>) -> ScannedMap {
-        let rows: u32 = places.iter().map(Value::lanes).sum();
-        let word = rows.min(WORD_BITS.into());
-        let places = recut(places, word);
+        let word = (rows_of(&places) as u32).min(WORD_BITS.into());
+        let places = rechunk(places, word);
         let element = ElementType::unsigned(word as u16);
         let all = phineus_bytecode::mask_of(word as u16);
         let unused = places.iter().map(|rows| rows.tracer().constant(element, all)).collect();
@@ -96,25 +95,24 @@ impl ScannedMap {
     fn place(&mut self, index: &Value, is_dummy: &Value) -> Value {
         let first = first_ones(&self.unused);
         let low = (self.unused[0].width().trailing_zeros() as u16).min(index.width());
-        let row = one_hot(&index.bit_slice(0, low), &is_dummy.not());
+        let row = one_hot(index, 0..low, &is_dummy.not());
         let words = (low < index.width()).then(|| {
             let yes = index.tracer().constant(ElementType::BIT, Lane::ONE);
-            one_hot(&index.bit_slice(low, index.width() - low), &yes)
+            one_hot(index, low..index.width(), &yes)
         });
-        let mut place: Option<Value> = None;
-        let all = self.places.iter().zip(&mut self.unused).zip(&first);
-        for (number, ((places, unused), first)) in all.enumerate() {
+        let all = (0..).zip(self.unused.iter_mut().zip(&first));
+        let taken = all.map(|(number, (unused, first))| {
             let wanted = match &words {
-                Some(words) => words.lane_slice(number as u32, 1).mask(&row),
+                Some(words) => words.lane_slice(number, 1).mask(&row),
                 None => row.clone(),
             };
             let taken = wanted.xor(&is_dummy.mask(&first.reshape(1)));
             // Only unused places are taken.
             *unused = unused.xor(&taken.reshape(unused.width()));
-            let found = taken.mask(places).lane_xor();
-            place = Some(place.map_or(found.clone(), |place| place.xor(&found)));
-        }
-        place.expect("a map has places")
+            taken
+        });
+        let taken: Vec<Value> = taken.collect();
+        selected(&taken, &self.places).expect("a map has places")
     }
 }
 
@@ -147,27 +145,18 @@ pub(super) struct PackedMap {
 
 impl PackedMap {
     #[track_caller]
-    fn new(tracer: &Tracer, places: Vec<Value>, items: u64, period: u64) -> PackedMap {
-        let rows = items / PACKED;
-        let packed = packed(places);
-        let lanes = packed[0].lanes();
-        let bits = index_bits(rows);
-        let columns = vec![packed, all_numbers(tracer, bits, lanes, rows)];
+    fn new(tracer: &Tracer, places: Vec<Value>, period: u64) -> PackedMap {
+        let columns = packed_rows(tracer, places);
+        let rows = rows_of(&columns[0]);
         let mut store = ShuffledStore::new(tracer, columns, period);
         let map = PositionMap::new(tracer, store.shuffle(), rows, period);
         PackedMap { store, map }
     }
 
     #[track_caller]
-    fn renew(&mut self, places: &[Value]) {
-        let tracer = places[0].tracer().clone();
-        let rows: u64 = places.iter().map(|chunk| u64::from(chunk.lanes())).sum::<u64>() / PACKED;
-        let packed = packed(places.to_vec());
-        let lanes = packed[0].lanes();
-        let columns = vec![packed, all_numbers(&tracer, index_bits(rows), lanes, rows)];
-        self.store.refill(columns);
-        let places = self.store.shuffle();
-        self.map.renew(places);
+    fn renew(&mut self, tracer: &Tracer, places: Vec<Value>) {
+        self.store.refill(packed_rows(tracer, places));
+        self.map.renew(tracer, self.store.shuffle());
     }
 
     #[track_caller]
@@ -198,13 +187,17 @@ impl PackedMap {
     }
 }
 
-/// Eight places in each row, in chunks of lanes.
+fn rows_of(chunks: &[Value]) -> u64 {
+    chunks.iter().map(|chunk| u64::from(chunk.lanes())).sum()
+}
+
+/// Eight places in each row, and behind them its number.
 #[track_caller]
-fn packed(places: Vec<Value>) -> Vec<Value> {
+fn packed_rows(tracer: &Tracer, places: Vec<Value>) -> Vec<Vec<Value>> {
     let bits = places[0].width();
-    let rows: u64 = places.iter().map(|chunk| u64::from(chunk.lanes())).sum::<u64>() / PACKED;
-    let lanes = phineus_frontend::lanes_for(bits * PACKED as u16).min(rows as u32);
-    let chunks = recut(places, lanes * PACKED as u32).into_iter().map(|chunk| {
+    let rows = rows_of(&places) / PACKED;
+    let lanes = lanes_for(bits * PACKED as u16).min(rows as u32);
+    let chunks = rechunk(places, lanes * PACKED as u32).into_iter().map(|chunk| {
         // Every eighth lane, from lane 0 to 7.
         let mut parts = vec![chunk];
         for _ in 0..PACKED_BITS {
@@ -214,30 +207,5 @@ fn packed(places: Vec<Value>) -> Vec<Value> {
         }
         parts.into_iter().reduce(|low, high| low.bit_concat(&high)).expect("eight parts")
     });
-    chunks.collect()
-}
-
-/// The same lanes in chunks of `lanes`, both powers of two.
-#[track_caller]
-fn recut(chunks: Vec<Value>, lanes: u32) -> Vec<Value> {
-    let before = chunks[0].lanes();
-    if before > lanes {
-        let starts = || (0..before).step_by(lanes as usize);
-        let cut = chunks
-            .iter()
-            .flat_map(|chunk| starts().map(move |start| chunk.lane_slice(start, lanes)));
-        return cut.collect();
-    }
-    let joined = chunks.chunks((lanes / before) as usize).map(|together| {
-        let mut parts = together.to_vec();
-        while parts.len() > 1 {
-            let pairs = parts.chunks(2).map(|pair| match pair {
-                [low, high] => low.lane_concat(high),
-                _ => pair[0].clone(),
-            });
-            parts = pairs.collect();
-        }
-        parts.pop().expect("there is a chunk")
-    });
-    joined.collect()
+    vec![chunks.collect(), all_numbers(tracer, index_bits(rows), lanes, rows)]
 }

@@ -3,7 +3,7 @@
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Records, Value};
 
-use super::{in_range, index_bits, one_hot};
+use super::{changed, in_range, index_bits, one_hot, selected};
 
 /// Bits of the number of a chunk in its group: a value has at most 4096 of them in its lanes.
 const GROUP_BITS: u16 = 12;
@@ -30,9 +30,9 @@ impl LinearScan {
         let chunk_bits = (bits - lane_bits).min(GROUP_BITS);
         let group_bits = bits - lane_bits - chunk_bits;
         let yes = index.tracer().constant(ElementType::BIT, Lane::ONE);
-        let lane = one_hot_or(&index, 0..lane_bits, &valid);
-        let chunk = one_hot_or(&index, lane_bits..lane_bits + chunk_bits, &yes);
-        let group = one_hot_or(&index, bits - group_bits..bits, &yes);
+        let lane = one_hot(&index, 0..lane_bits, &valid);
+        let chunk = one_hot(&index, lane_bits..lane_bits + chunk_bits, &yes);
+        let group = one_hot(&index, bits - group_bits..bits, &yes);
         let size = 1 << chunk_bits;
         let mut chunks = chunk.clone();
         let select = |number: usize| {
@@ -51,14 +51,15 @@ impl LinearScan {
     }
 
     #[track_caller]
+    fn row(&self, selection: &[Value]) -> Vec<Value> {
+        let cell = |column| selected(selection, self.records.chunks(column));
+        let columns = 0..self.records.elements().len();
+        columns.map(|column| cell(column).expect("there is a row")).collect()
+    }
+
+    #[track_caller]
     pub(super) fn read(&self, index: &Value) -> Vec<Value> {
-        let selection = self.selection(index);
-        let column = |column: usize| {
-            let chunks = self.records.chunks(column).iter().zip(&selection);
-            let parts = chunks.map(|(rows, selected)| selected.mask(rows).lane_xor());
-            parts.reduce(|sum, part| sum.xor(&part)).expect("there is a row")
-        };
-        (0..self.records.elements().len()).map(column).collect()
+        self.row(&self.selection(index))
     }
 
     #[track_caller]
@@ -68,40 +69,19 @@ impl LinearScan {
         function: impl FnOnce(&[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         let selection = self.selection(index);
-        let columns = 0..self.records.elements().len();
-        let row: Vec<Value> = columns
-            .map(|column| {
-                let chunks = self.records.chunks(column).iter().zip(&selection);
-                let parts = chunks.map(|(rows, selected)| selected.mask(rows).lane_xor());
-                parts.reduce(|sum, part| sum.xor(&part)).expect("there is a row")
-            })
-            .collect();
-        let mut changed = function(&row);
-        if changed.len() != row.len() {
-            let (wanted, found) = (row.len(), changed.len());
-            let fault = format!("a row of the memory has {wanted} cells, not {found}");
-            index.tracer().fault(fault);
-            changed = row.clone();
-        }
+        let row = self.row(&selection);
+        let changed = changed(&row, function);
+        let both = row.iter().zip(&changed);
+        let differences: Vec<Value> = both.map(|(old, new)| old.xor(new)).collect();
         for (number, selected) in selection.iter().enumerate() {
             let rows = self.records.chunk(number);
-            let difference = row.iter().zip(&changed).map(|(old, new)| old.xor(new));
-            let new = rows.iter().zip(difference).map(|(rows, difference)| {
-                let lanes = difference.tile(rows.lanes());
-                rows.xor(&selected.mask(&lanes))
-            });
+            let new = rows
+                .iter()
+                .zip(&differences)
+                .map(|(rows, difference)| rows.xor(&selected.mask(&difference.tile(rows.lanes()))));
             let new = new.collect();
             self.records.set_chunk(number, new);
         }
         row
-    }
-}
-
-/// As [`one_hot`], of some bits of the index, of which there may be none.
-#[track_caller]
-fn one_hot_or(index: &Value, bits: std::ops::Range<u16>, enable: &Value) -> Value {
-    match bits.len() {
-        0 => enable.clone(),
-        width => one_hot(&index.bit_slice(bits.start, width as u16), enable),
     }
 }

@@ -8,6 +8,7 @@
 //! are half as long as others. Rounds: one opening for the position map.
 
 use phineus_bytecode::PermutationKind;
+use phineus_circuits::permutation::layer_strides;
 use phineus_frontend::{PartyPermutation, Tracer, Value};
 
 /// The party that is told how rows lie under the other one's permutation.
@@ -43,7 +44,7 @@ impl Columns {
     #[track_caller]
     fn apply(&mut self, permutation: &PartyPermutation) {
         let (rows, mut first) = (self.rows(), 0);
-        for stride in strides(rows) {
+        for stride in layer_strides(rows) {
             match stride < self.lanes() {
                 true => self.apply_inside(permutation, first, stride),
                 false => self.apply_between(permutation, first, stride),
@@ -82,13 +83,6 @@ impl Columns {
             }
         }
     }
-}
-
-/// The distances of the pairs of each layer.
-fn strides(rows: u64) -> impl Iterator<Item = u64> {
-    let layers = rows.trailing_zeros();
-    let up = (0..layers).map(|layer| 1 << layer);
-    up.chain((0..layers.saturating_sub(1)).rev().map(|layer| 1 << layer))
 }
 
 /// For each row its place: `numbers` are the rows that lie at each place, in chunks of equal lanes.

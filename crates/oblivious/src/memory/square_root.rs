@@ -10,7 +10,7 @@ use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
 use super::position_map::PositionMap;
 use super::shuffle::{Columns, places};
-use super::{in_range, index_bits, numbers};
+use super::{changed, in_range, index_bits, numbers, selected};
 
 /// Accesses between two shuffles: the square root of the switches of a network, so that the stash and the shuffle
 /// cost about the same (Zahur et al. 2016, section V).
@@ -63,7 +63,7 @@ impl SquareRoot {
         if self.store.is_used_up() {
             self.store.put_back();
             let places = self.store.shuffle();
-            self.map.renew(places);
+            self.map.renew(&index.tracer().clone(), places);
         }
         let (index, valid) = in_range(index, self.store.index_bits(), self.rows);
         let found = self.store.find(&index, valid.as_ref());
@@ -75,13 +75,7 @@ impl SquareRoot {
         let place = self.map.take(&index, &is_dummy, self.store.spare());
         let row = self.store.exchange(place, &found);
         let (number, cells) = row.split_last().expect("its number stands behind the cells");
-        let mut changed = function(cells);
-        if changed.len() != cells.len() {
-            let (wanted, found) = (cells.len(), changed.len());
-            let fault = format!("a row of the memory has {wanted} cells, not {found}");
-            index.tracer().fault(fault);
-            changed = cells.to_vec();
-        }
+        let changed = changed(cells, function);
         let (new, old): (Vec<Value>, Vec<Value>) = match &valid {
             Some(valid) => {
                 let new = cells.iter().zip(&changed).map(|(old, new)| valid.select(new, old));
@@ -128,8 +122,7 @@ impl Found {
     /// The row of `column`, or zeros if there is none.
     #[track_caller]
     pub(super) fn select(&self, column: &[Value]) -> Option<Value> {
-        let parts = self.0.iter().zip(column).map(|(found, rows)| found.mask(rows).lane_xor());
-        parts.reduce(|sum, part| sum.xor(&part))
+        selected(&self.0, column)
     }
 }
 

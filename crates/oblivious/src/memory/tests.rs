@@ -6,7 +6,7 @@ use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, refere
 
 use super::{Memory, MemoryMethod};
 
-/// What an access does.
+/// The kinds of accesses that tests draw.
 #[derive(Clone, Copy)]
 enum Access {
     Read,

@@ -12,7 +12,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
 use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
-use crate::garbled::known::{KnownGates, Piece, ROW_BYTES, exchange};
+use crate::garbled::known::{KnownGates, ROW_BYTES, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{
@@ -117,7 +117,7 @@ pub struct Evaluator<C> {
     inputs: Inputs,
     outputs: Outputs,
     permutations: OwnPermutations,
-    /// What permutations are drawn from.
+    /// Generator for the permutations of this party.
     draws: Prg,
     known: KnownGates,
     scratch: Zeroizing<Vec<Block>>,
@@ -281,23 +281,17 @@ impl<C: Channel> Evaluator<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        let ([product, x], [bits, a, b]) = (results, operands) else {
-            unreachable!("an exchange has two results and three operands")
-        };
-        x.iter_mut().zip(a.iter().zip(*b)).for_each(|(x, (&a, &b))| *x = a ^ b);
         let EvaluatorAlgebra { channel, gates, next, .. } = &mut self.algebra;
-        for range in pieces(a.len(), bits.len()) {
-            let wires = range.gates.clone();
-            let piece = Piece { gates, index: *next, range, bits, x: &x[wires.clone()] };
-            let out = &mut product[wires.clone()];
-            channel.recv_with(wires.len() * ROW_BYTES, |received| match owner {
-                GARBLER => self.known.evaluate_peers(&piece, out, received),
-                _ => self.known.evaluate_own(&piece, out, received),
+        let known = &mut self.known;
+        exchange(results, operands, |piece, out| {
+            let gates = (&*gates, *next);
+            *next = next.advance(out.len());
+            channel.recv_with(out.len() * ROW_BYTES, |received| match owner {
+                GARBLER => known.evaluate_peers(gates, piece, out, received),
+                _ => known.evaluate_own(gates, piece, out, received),
             })?;
-            *next = next.advance(wires.len());
-        }
-        exchange(product, x, (a, b));
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Labels of our input bits.
@@ -398,9 +392,10 @@ impl<C: Channel> Driver for Evaluator<C> {
                     }
                 })?;
             }
-            (_, EVALUATOR) => self.own_labels(results[0])?,
+            (Op::Origins, EVALUATOR) => self.own_labels(results[0])?,
             (Op::Switches, _) => results[0].fill(Block::ZERO),
-            _ => self.labels.fill_blocks(results[0]),
+            (Op::Origins, _) => self.labels.fill_blocks(results[0]),
+            (op, _) => unreachable!("{} brings nothing", op.info().name),
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
 use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
-use crate::garbled::known::{KnownGates, Piece, ROW_BYTES, clear_select_bit, exchange};
+use crate::garbled::known::{GarblerGates, KnownGates, ROW_BYTES, clear_select_bit, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{
@@ -152,7 +152,7 @@ pub struct Garbler<C> {
     inputs: Inputs,
     outputs: Outputs,
     permutations: OwnPermutations,
-    /// What permutations are drawn from.
+    /// Generator for the permutations of this party.
     draws: Prg,
     known: KnownGates,
     scratch: Zeroizing<Vec<Block>>,
@@ -325,23 +325,17 @@ impl<C: Channel> Garbler<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        let ([product, x], [bits, a, b]) = (results, operands) else {
-            unreachable!("an exchange has two results and three operands")
-        };
-        x.iter_mut().zip(a.iter().zip(*b)).for_each(|(x, (&a, &b))| *x = a ^ b);
         let GarblerAlgebra { channel, delta, gates, next, .. } = &mut self.algebra;
-        for range in pieces(a.len(), bits.len()) {
-            let wires = range.gates.clone();
-            let piece = Piece { gates, index: *next, range, bits, x: &x[wires.clone()] };
-            let out = &mut product[wires.clone()];
-            channel.send_with(wires.len() * ROW_BYTES, |sent| match owner {
-                GARBLER => self.known.garble_own(&piece, delta, out, sent),
-                _ => self.known.garble_peers(&piece, delta, out, sent),
+        let known = &mut self.known;
+        exchange(results, operands, |piece, out| {
+            let gates = GarblerGates { gates, delta, index: *next };
+            *next = next.advance(out.len());
+            channel.send_with(out.len() * ROW_BYTES, |sent| match owner {
+                GARBLER => known.garble_own(gates, piece, out, sent),
+                _ => known.garble_peers(gates, piece, out, sent),
             })?;
-            *next = next.advance(wires.len());
-        }
-        exchange(product, x, (a, b));
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Labels of *false* for inputs of the evaluator.
@@ -462,7 +456,8 @@ impl<C: Channel> Driver for Garbler<C> {
                 results[0].fill(Block::ZERO);
                 self.shift_labels(results[0]);
             }
-            _ => self.own_labels(results[0]),
+            Op::Origins => self.own_labels(results[0]),
+            op => unreachable!("{} brings nothing", op.info().name),
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
-use crate::garbled::gate_ranges::GateRange;
+use crate::ProtocolError;
+use crate::garbled::gate_ranges::{GateRange, pieces};
 
 /// Bytes of a half gate.
 pub(super) const ROW_BYTES: usize = size_of::<Block>();
@@ -25,12 +26,31 @@ pub(super) struct KnownGates {
     repeated: Zeroizing<Vec<Block>>,
 }
 
-/// The exchanged values, of what is to be added to both, which is in `first`.
-pub(super) fn exchange(first: &mut [Block], second: &mut [Block], (a, b): (&[Block], &[Block])) {
-    for ((first, second), (&a, &b)) in first.iter_mut().zip(second).zip(a.iter().zip(b)) {
+/// Exchanges the lanes of two values where a known bit is 1: `half_gates` makes `out = bit AND x` of each piece.
+pub(super) fn exchange(
+    results: &mut [&mut [Block]],
+    operands: &[&[Block]],
+    mut half_gates: impl FnMut(&Piece<'_>, &mut [Block]) -> Result<(), ProtocolError>,
+) -> Result<(), ProtocolError> {
+    let ([first, second], [bits, a, b]) = (results, operands) else {
+        unreachable!("an exchange has two results and three operands")
+    };
+    second.iter_mut().zip(a.iter().zip(*b)).for_each(|(x, (&a, &b))| *x = a ^ b);
+    for GateRange { gates, second: lanes } in pieces(a.len(), bits.len()) {
+        let piece = Piece { bits: &bits[lanes], x: &second[gates.clone()] };
+        half_gates(&piece, &mut first[gates])?;
+    }
+    for ((first, second), (&a, &b)) in first.iter_mut().zip(&mut **second).zip(a.iter().zip(*b)) {
         let product = *first;
         (*first, *second) = (a ^ product, b ^ product);
     }
+    Ok(())
+}
+
+/// Writes rows that are sent.
+fn write(sent: &mut [u8], rows: impl Iterator<Item = Block>) {
+    let sent = sent.chunks_exact_mut(ROW_BYTES);
+    sent.zip(rows).for_each(|(sent, row)| sent.copy_from_slice(row.as_bytes()));
 }
 
 /// Rows that were received, at any alignment.
@@ -50,71 +70,78 @@ fn repeat(repeated: &mut Vec<Block>, labels: &[Block], count: usize) {
     repeated.extend(labels.iter().cycle().take(count));
 }
 
-/// A piece of the gates of an instruction, numbered from `index` on.
-pub(super) struct Piece<'a> {
+/// Gates of the garbler, numbered from `index` on.
+#[derive(Clone, Copy)]
+pub(super) struct GarblerGates<'a> {
     pub(super) gates: &'a HalfGates,
+    pub(super) delta: &'a Delta,
     pub(super) index: AndIndex,
-    pub(super) range: GateRange,
+}
+
+/// Some of the gates of an instruction.
+pub(super) struct Piece<'a> {
     /// Labels of the known bits, one a lane.
-    pub(super) bits: &'a [Block],
-    pub(super) x: &'a [Block],
+    bits: &'a [Block],
+    x: &'a [Block],
 }
 
 impl KnownGates {
     /// Garbles `out = bit AND x` where the garbler knows the bits.
     pub(super) fn garble_own(
         &mut self,
-        piece: &Piece<'_>,
-        delta: &Delta,
+        GarblerGates { gates, delta, index }: GarblerGates<'_>,
+        &Piece { bits, x }: &Piece<'_>,
         out: &mut [Block],
         sent: &mut [u8],
     ) {
-        let Piece { gates, index, range, bits, x } = piece;
         self.rows.resize(x.len(), GarbledGate::default());
-        let rows = self.rows.as_mut_bytes();
-        gates.garble(delta, *index, x, &bits[range.second.clone()], out, rows);
-        let sent = sent.chunks_exact_mut(ROW_BYTES);
-        sent.zip(&self.rows)
-            .for_each(|(sent, row)| sent.copy_from_slice(row.garbler_half.as_bytes()));
+        gates.garble(delta, index, x, bits, out, self.rows.as_mut_bytes());
+        write(sent, self.rows.iter().map(|row| row.garbler_half));
     }
 
     /// Evaluates what [`KnownGates::garble_own`] garbled; the evaluator's labels of the bits are 0.
-    pub(super) fn evaluate_peers(&mut self, piece: &Piece<'_>, out: &mut [Block], received: &[u8]) {
-        let Piece { gates, index, x, .. } = piece;
+    pub(super) fn evaluate_peers(
+        &mut self,
+        (gates, index): (&HalfGates, AndIndex),
+        &Piece { x, .. }: &Piece<'_>,
+        out: &mut [Block],
+        received: &[u8],
+    ) {
         self.rows.clear();
         let row = |garbler_half: Block| GarbledGate { garbler_half, ..GarbledGate::default() };
         self.rows.extend(blocks(received).map(row));
-        gates.evaluate(*index, x, &[Block::ZERO], out, self.rows.as_bytes());
+        gates.evaluate(index, x, &[Block::ZERO], out, self.rows.as_bytes());
     }
 
     /// Garbles `out = bit AND x` where the evaluator knows the bits: labels of *false* have select bit 0.
     pub(super) fn garble_peers(
         &mut self,
-        piece: &Piece<'_>,
-        delta: &Delta,
+        GarblerGates { gates, delta, index }: GarblerGates<'_>,
+        &Piece { bits, x }: &Piece<'_>,
         out: &mut [Block],
         sent: &mut [u8],
     ) {
-        let Piece { gates, index, range, bits, x } = piece;
-        repeat(&mut self.repeated, &bits[range.second.clone()], x.len());
+        repeat(&mut self.repeated, bits, x.len());
         self.rows.resize(x.len(), GarbledGate::default());
         let rows = self.rows.as_mut_bytes();
-        gates.garble(delta, *index, &self.repeated, &[Block::ZERO], out, rows);
-        let sent = sent.chunks_exact_mut(ROW_BYTES);
-        for ((sent, row), &x) in sent.zip(&self.rows).zip(*x) {
-            sent.copy_from_slice((row.garbler_half ^ x).as_bytes());
-        }
+        gates.garble(delta, index, &self.repeated, &[Block::ZERO], out, rows);
+        write(sent, self.rows.iter().zip(x).map(|(row, &x)| row.garbler_half ^ x));
     }
 
     /// Evaluates what [`KnownGates::garble_peers`] garbled.
-    pub(super) fn evaluate_own(&mut self, piece: &Piece<'_>, out: &mut [Block], received: &[u8]) {
-        let Piece { gates, index, range, bits, x } = piece;
-        repeat(&mut self.repeated, &bits[range.second.clone()], x.len());
+    pub(super) fn evaluate_own(
+        &mut self,
+        (gates, index): (&HalfGates, AndIndex),
+        &Piece { bits, x }: &Piece<'_>,
+        out: &mut [Block],
+        received: &[u8],
+    ) {
+        repeat(&mut self.repeated, bits, x.len());
         self.rows.clear();
         self.rows.resize(x.len(), GarbledGate::default());
-        gates.evaluate(*index, &self.repeated, &[Block::ZERO], out, self.rows.as_bytes());
+        gates.evaluate(index, &self.repeated, &[Block::ZERO], out, self.rows.as_bytes());
         let known = self.repeated.iter().map(|label| label.select_bit());
-        for ((out, known), (row, &x)) in out.iter_mut().zip(known).zip(blocks(received).zip(*x)) {
+        for ((out, known), (row, &x)) in out.iter_mut().zip(known).zip(blocks(received).zip(x)) {
             *out ^= (row ^ x).and_bit(known);
         }
     }

@@ -2,7 +2,7 @@
 
 use phineus_bytecode::{Description, Layout, PlanDescription};
 use phineus_correlated::demand::BatchScale;
-use phineus_engine::{OwnPermutations, Regions};
+use phineus_engine::{PermutationPeak, Regions};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
@@ -80,12 +80,11 @@ impl PlanFigures {
         if description.permutations.is_empty() {
             return Ok(regions);
         }
-        let mut about = Vec::new();
-        program.reader()?.for_each::<Failure>(|i| {
-            about.extend(i.op.is_of_permutation().then_some(*i));
+        let mut permutations = PermutationPeak::default();
+        program.reader()?.for_each::<Failure>(|instruction| {
+            permutations.push(description, instruction);
             Ok(())
         })?;
-        let permutations = OwnPermutations::peak_bytes(description, about.into_iter());
-        Ok(regions.saturating_add(permutations))
+        Ok(regions.saturating_add(permutations.bytes()))
     }
 }

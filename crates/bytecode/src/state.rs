@@ -1,0 +1,90 @@
+//! Declarations of what programs keep besides values: regions, and permutations of one party.
+
+use serde::{Deserialize, Serialize};
+
+use crate::description::{Description, read_element, write_element};
+use crate::instruction::{ElementType, Instruction};
+use crate::limits::{PERMUTATION_ITEMS_MAX, REGION_BITS_MAX, REGION_ROWS_MAX, REGISTERS_MAX};
+use crate::ops::Op;
+
+/// An array of rows, all 0 at the beginning, that lies outside the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// The type of a row.
+    #[serde(serialize_with = "write_element", deserialize_with = "read_element")]
+    pub element: ElementType,
+    /// How many there are.
+    pub rows: u64,
+}
+
+/// A permutation that one party knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Permutation {
+    /// Who knows it.
+    pub party: u16,
+    /// How many items it moves: a power of two.
+    pub items: u32,
+    /// Where it comes from.
+    pub kind: PermutationKind,
+}
+
+/// Where a permutation comes from, and what its party brings of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermutationKind {
+    /// It is drawn at random; its party brings switches.
+    Random,
+    /// It is drawn at random; its party brings switches, and where each row comes from.
+    RandomWithOrigins,
+    /// Its party is told where each row goes; the party brings switches.
+    Told,
+}
+
+impl Permutation {
+    /// Switches of its network, a Beneš network.
+    pub fn switches(&self) -> u64 {
+        let layers = 2 * u64::from(self.items.trailing_zeros());
+        layers.saturating_sub(1) * u64::from(self.items / 2)
+    }
+
+    /// Bits of the number of an item.
+    pub fn item_bits(&self) -> u16 {
+        self.items.trailing_zeros().max(1) as u16
+    }
+}
+
+/// Faults in regions, permutations and registers of a description.
+pub(crate) fn faults(description: &Description) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (index, region) in description.regions.iter().enumerate() {
+        let shape = Instruction::new(Op::RegionLoad, region.element, 1).shape();
+        if !shape.is_valid() || region.rows == 0 || region.rows > REGION_ROWS_MAX {
+            faults.push(format!(
+                "region {index} has {} rows of {shape}; it has 1 to {REGION_ROWS_MAX}",
+                region.rows
+            ));
+        }
+    }
+    let bits = |region: &Region| u128::from(region.element.width()) * u128::from(region.rows);
+    if description.regions.iter().map(bits).sum::<u128>() > REGION_BITS_MAX {
+        faults.push("all regions together have more than 2^44 bits".to_owned());
+    }
+    for (index, permutation) in description.permutations.iter().enumerate() {
+        let items = permutation.items;
+        if !items.is_power_of_two() || items > PERMUTATION_ITEMS_MAX {
+            faults.push(format!(
+                "permutation {index} moves {items} items, not a power of two of at most \
+                 {PERMUTATION_ITEMS_MAX}"
+            ));
+        }
+        if usize::from(permutation.party) >= description.parties.len() {
+            faults.push(format!("permutation {index} is of no party"));
+        }
+    }
+    if description.registers > REGISTERS_MAX {
+        faults.push(format!("a program has at most {REGISTERS_MAX} registers"));
+    }
+    faults
+}
