@@ -54,11 +54,15 @@ impl LockStep {
         self.changed.notify_all();
         loop {
             let there = flights.iter().filter(|(count, _)| *count >= flight).count();
-            if there >= self.connections || *self.is_open.lock().expect("nobody panicked") {
+            if there >= self.connections || self.is_open() {
                 return;
             }
             flights = self.changed.wait(flights).expect("nobody panicked");
         }
+    }
+
+    fn is_open(&self) -> bool {
+        *self.is_open.lock().expect("nobody panicked")
     }
 
     /// Lets everything pass; returns the flights of each connection so far.
@@ -96,8 +100,12 @@ impl LockStep {
                     thread::spawn(move || {
                         let mut bytes = [0; 4096];
                         while let Ok(count @ 1..) = source.read(&mut bytes) {
+                            let mut flight = bytes[..count].to_vec();
+                            if !lock_step.is_open() {
+                                read_rest(&mut source, &mut flight);
+                            }
                             lock_step.pass(number, direction);
-                            if target.write_all(&bytes[..count]).is_err() {
+                            if target.write_all(&flight).is_err() {
                                 break;
                             }
                         }
@@ -109,6 +117,18 @@ impl LockStep {
         });
         port
     }
+}
+
+/// Appends what follows at once: an answer to the first piece of a flight (TLS sends one before it has all) must not
+/// stand between the pieces.
+fn read_rest(source: &mut TcpStream, flight: &mut Vec<u8>) {
+    const PAUSE: Duration = Duration::from_millis(50);
+    let mut bytes = [0; 4096];
+    source.set_read_timeout(Some(PAUSE)).expect("a pause is not zero");
+    while let Ok(count @ 1..) = source.read(&mut bytes) {
+        flight.extend_from_slice(&bytes[..count]);
+    }
+    source.set_read_timeout(None).expect("none is allowed");
 }
 
 /// The cluster in which all but the last party are dialled through a relay.
