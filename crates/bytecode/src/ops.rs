@@ -389,13 +389,13 @@ impl Op {
 
     /// Returns whether it brings a value into the program, from a party or from another block.
     #[inline]
-    pub fn brings_in(self) -> bool {
+    pub fn is_input_or_load(self) -> bool {
         matches!(self, Op::Input | Op::Load)
     }
 
     /// Returns whether it takes a value out of the program, to parties or to other blocks.
     #[inline]
-    pub fn gives_out(self) -> bool {
+    pub fn is_output_or_store(self) -> bool {
         matches!(self, Op::Output | Op::Store)
     }
 
@@ -656,7 +656,7 @@ mod tests {
             assert!((1..=2).contains(&info.operands.len()) && words <= 2);
             assert!(!info.results.is_empty() && info.meaning.is_some());
         }
-        let ports = |info: &&OpInfo| info.op.brings_in() || info.op.gives_out();
+        let ports = |info: &&OpInfo| info.op.is_input_or_load() || info.op.is_output_or_store();
         for info in OPS.iter().filter(ports) {
             assert!(info.operands.len() + info.results.len() == 1 && info.immediates.len() <= 3);
         }

@@ -469,9 +469,10 @@ mod tests {
     }
 
     #[test]
-    fn twins_and_strays_are_told() {
-        let twins = "[[party]]\nname='a'\naddress='h'\n[[party]]\nname='a'\naddress='h:7710'\n";
-        let told = parse(twins).expect_err("the same party twice");
+    fn duplicates_and_unknown_keys_are_told() {
+        let duplicates =
+            "[[party]]\nname='a'\naddress='h'\n[[party]]\nname='a'\naddress='h:7710'\n";
+        let told = parse(duplicates).expect_err("the same party twice");
         assert!(told.contains("cluster.toml:5: `a` is also the name in line 2"), "{told}");
         assert!(told.contains("give each its own port"), "{told}");
         for (text, expected) in [

@@ -40,7 +40,7 @@ pub enum RunError<E: std::error::Error + 'static> {
     },
 }
 
-/// Instructions between two looks at the clock and at the caller's wish to stop.
+/// Instructions between two looks at the clock and at the caller's request to stop.
 pub const INSTRUCTIONS_PER_PROGRESS: u64 = 1024;
 
 /// The memory of a run.

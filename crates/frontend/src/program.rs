@@ -161,14 +161,14 @@ pub fn trace_to_file(
 }
 
 type Trace = dyn Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync;
-type Twin = dyn Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync;
+type Reference = dyn Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync;
 type Generate = dyn Fn(&Arguments, u64) -> Vec<Table> + Send + Sync;
 
 /// A program made of closures: see [`program`].
 pub struct ClosureProgram {
     builder: ProgramBuilder,
     trace: Box<Trace>,
-    twin: Option<Box<Twin>>,
+    reference: Option<Box<Reference>>,
     generate: Option<Box<Generate>>,
 }
 
@@ -214,17 +214,17 @@ impl ProgramBuilder {
         self,
         trace: impl Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync + 'static,
     ) -> ClosureProgram {
-        ClosureProgram { builder: self, trace: Box::new(trace), twin: None, generate: None }
+        ClosureProgram { builder: self, trace: Box::new(trace), reference: None, generate: None }
     }
 }
 
 impl ClosureProgram {
     /// Sets the plaintext reference for `--verify`: the same computation in plain Rust.
-    pub fn twin<F>(mut self, twin: F) -> ClosureProgram
+    pub fn reference<F>(mut self, reference: F) -> ClosureProgram
     where
         F: Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync + 'static,
     {
-        self.twin = Some(Box::new(twin));
+        self.reference = Some(Box::new(reference));
         self
     }
 
@@ -264,7 +264,7 @@ impl Program for ClosureProgram {
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        self.twin.as_ref().map(|twin| twin(arguments, inputs))
+        self.reference.as_ref().map(|reference| reference(arguments, inputs))
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {

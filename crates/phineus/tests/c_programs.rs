@@ -135,13 +135,14 @@ static int deeper(volatile int n) { return n + deeper(n + 1) * n; }
 #endif
 ";
 
-/// A twin has an end, and whatever becomes of it, the results are there: no answer is no wrong answer.
+/// A plaintext reference ends, and whatever becomes of it, the results are there: no answer is no
+/// wrong answer.
 #[test]
-fn a_twin_without_an_answer_leaves_the_results() -> Result {
+fn a_reference_without_an_answer_leaves_the_results() -> Result {
     let place = place()?;
     let line = "run plain.c --local --verify --in alice=alice.csv --in bob=bob.csv";
     for (body, why) in [
-        ("for (;;);", "had not ended after 1 s (PHINEUS_TWIN_SECONDS says"),
+        ("for (;;);", "had not ended after 1 s (PHINEUS_REFERENCE_SECONDS says"),
         ("for (;;) kept = malloc(1 << 30);", "needs more than 4 GiB of memory"),
         ("deeper(1);", "ended with signal: 11"),
         ("exit(3);", "ended with exit status: 3"),
@@ -156,7 +157,7 @@ fn a_twin_without_an_answer_leaves_the_results() -> Result {
         let protocols = if body == "exit(3);" { &["clear", "garbled"][..] } else { &["clear"] };
         for protocol in protocols {
             let mut command = place.command(&format!("{line} --protocol {protocol}"));
-            let child = command.env("PHINEUS_TWIN_SECONDS", "1").spawn()?;
+            let child = command.env("PHINEUS_REFERENCE_SECONDS", "1").spawn()?;
             let done = common::wait(child, std::time::Duration::from_secs(120))?.failed_with(1)?;
             assert!(done.stdout.contains("best\n5\n"), "{body}: {}", done.stdout);
             let done = done.says("equals the plaintext answer: not known")?.says("E1194")?;

@@ -21,9 +21,9 @@ use crate::choices::{NARROW_MASKS, PreprocessingMode};
 use crate::disclosed::Disclosed;
 use crate::failure::{Exit, Failure, Remedy, RunField, codes};
 
-/// Settings that a party was started with.
+/// Settings that a party was started with, as it proposes them to the others.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StatedSettings {
+pub struct Proposal {
     pub version: String,
     pub program: String,
     pub protocol: String,
@@ -35,7 +35,7 @@ pub struct StatedSettings {
     pub ot: Option<String>,
     /// Options for opening and converting shares that were stated, if they are not the defaults.
     #[serde(default)]
-    pub ways: BTreeMap<String, String>,
+    pub variants: BTreeMap<String, String>,
     /// When triples are made; nothing for protocols that need none. Of a client: whether it accepts
     /// correlated randomness from a dealer.
     #[serde(default)]
@@ -86,7 +86,7 @@ pub fn nonce() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Exchanges before a run among those who compute: wishes and the agreement, each followed by
+/// Exchanges before a run among those who compute: proposals and the agreement, each followed by
 /// whether they were equal, and readiness. Stored correlated randomness, or slices to agree on, add
 /// more.
 pub const EXCHANGES: u64 = 5;
@@ -122,80 +122,82 @@ const FAKE_PREPROCESSING: &str = "--fake-preprocessing (no security)";
 const SESSION: &str = "the session";
 
 /// The longest time from question to answer between two parties.
-pub fn longest_round_trip(wishes: &[StatedSettings]) -> Duration {
-    Duration::from_micros(wishes.iter().map(|wish| wish.round_trip_us).max().unwrap_or(0))
+pub fn longest_round_trip(proposals: &[Proposal]) -> Duration {
+    Duration::from_micros(
+        proposals.iter().map(|proposal| proposal.round_trip_us).max().unwrap_or(0),
+    )
 }
 
-/// Tells the peers our wish and learns theirs; returns all, by party. The parties from `computing`
+/// Tells the peers our proposal and learns theirs; returns all, by party. The parties from `computing`
 /// on are clients, who learn of each other from the others.
 ///
 /// # Errors
 /// Exit 7 with all that differs.
-pub fn exchange_wishes(
+pub fn exchange_proposals(
     channels: &mut Peers,
-    ours: &StatedSettings,
+    ours: &Proposal,
     computing: usize,
-) -> Result<Vec<StatedSettings>, Failure> {
-    let message = serde_json::to_vec(ours).expect("a wish is text and numbers");
+) -> Result<Vec<Proposal>, Failure> {
+    let message = serde_json::to_vec(ours).expect("a proposal is text and numbers");
     let mut answers = exchange(channels.iter_mut().flatten(), &message)?.into_iter();
-    let (mut wishes, mut differences) = (Vec::new(), Vec::new());
+    let (mut proposals, mut differences) = (Vec::new(), Vec::new());
     for (party, channel) in channels.iter().enumerate() {
         if channel.is_none() {
-            wishes.push((party == usize::from(ours.party)).then(|| ours.clone()));
+            proposals.push((party == usize::from(ours.party)).then(|| ours.clone()));
             continue;
         }
         let (peer, answer) = answers.next().expect("each channel gave an answer");
-        let theirs: StatedSettings = parse(&peer, &answer)?;
-        compare_wishes(ours, &theirs, &peer, &mut differences);
+        let theirs: Proposal = parse(&peer, &answer)?;
+        compare_proposals(ours, &theirs, &peer, &mut differences);
         compare_preprocessing((ours, &theirs), computing, &peer, &mut differences);
         if usize::from(theirs.party) != party {
             let [ours, theirs] = [party, theirs.party.into()].map(|at| format!("party {at}"));
             differences.push(Difference { peer, what: "role".to_owned(), ours, theirs });
         }
-        wishes.push(Some(theirs));
+        proposals.push(Some(theirs));
     }
     if computing + 1 < channels.len() {
         let me = usize::from(ours.party);
-        relay_wishes(channels, &mut wishes, (me, computing), &mut differences)?;
+        relay_proposals(channels, &mut proposals, (me, computing), &mut differences)?;
     }
     settle(channels, &differences)?;
-    Ok(wishes.into_iter().map(|wish| wish.expect("all have been told")).collect())
+    Ok(proposals.into_iter().map(|proposal| proposal.expect("all have been told")).collect())
 }
 
 /// Clients have no channels to each other: everybody who computes tells each of them all clients'
-/// wishes, and they compare. Who computes says what it heard: a client that counts the clients
+/// proposals, and they compare. Who computes says what it heard: a client that counts the clients
 /// otherwise makes nobody else a cheat.
-fn relay_wishes(
+fn relay_proposals(
     channels: &mut Peers,
-    wishes: &mut [Option<StatedSettings>],
+    proposals: &mut [Option<Proposal>],
     (me, computing): (usize, usize),
     differences: &mut Vec<Difference>,
 ) -> Result<(), Failure> {
     let (computers, clients) = channels.split_at_mut(computing);
     if me < computing {
-        let message = serde_json::to_vec(&wishes[computing..]).expect("wishes are text");
+        let message = serde_json::to_vec(&proposals[computing..]).expect("proposals are text");
         let mut channels = clients.iter_mut().flatten();
         return channels.try_for_each(|channel| Ok(channel.send_agreement(&message)?));
     }
     let mut first: Option<Vec<u8>> = None;
     for channel in computers.iter_mut().flatten() {
         let (peer, message) = (channel.peer().to_owned(), channel.receive_agreement()?);
-        let told: Vec<StatedSettings> = parse(&peer, &message)?;
-        let own = wishes[me].as_ref().map(|wish| wish.nonce.clone());
-        let is_own = |wish: &StatedSettings| Some(&wish.nonce) == own.as_ref();
+        let told: Vec<Proposal> = parse(&peer, &message)?;
+        let own = proposals[me].as_ref().map(|proposal| proposal.nonce.clone());
+        let is_own = |proposal: &Proposal| Some(&proposal.nonce) == own.as_ref();
         let (is_first, is_same) = match &first {
             None => (true, true),
             Some(first) => (false, first == &message),
         };
-        if told.len() != wishes.len() - computing || !told.iter().any(is_own) || !is_same {
+        if told.len() != proposals.len() - computing || !told.iter().any(is_own) || !is_same {
             let message = format!("{peer} says something else of the clients than others do");
             return Err(Failure::new(codes::CLIENTS_MISSTATED, message));
         }
         first = Some(message);
-        for (party, wish) in (computing..).zip(told) {
-            if is_first && usize::from(wish.party) != party {
-                let [at, says] = [party, wish.party.into()].map(|at| format!("party {at}"));
-                let (of, ours, theirs, peer) = match is_own(&wish) {
+        for (party, proposal) in (computing..).zip(told) {
+            if is_first && usize::from(proposal.party) != party {
+                let [at, says] = [party, proposal.party.into()].map(|at| format!("party {at}"));
+                let (of, ours, theirs, peer) = match is_own(&proposal) {
                     true => ("this client", says, at, peer.clone()),
                     false => ("another client", at, says, "that one".to_owned()),
                 };
@@ -203,16 +205,16 @@ fn relay_wishes(
                 differences.push(Difference { peer, what, ours, theirs });
             }
             if party != me {
-                wishes[party] = Some(wish);
+                proposals[party] = Some(proposal);
             }
         }
     }
     Ok(())
 }
 
-fn compare_wishes(
-    ours: &StatedSettings,
-    theirs: &StatedSettings,
+fn compare_proposals(
+    ours: &Proposal,
+    theirs: &Proposal,
     peer: &str,
     differences: &mut Vec<Difference>,
 ) {
@@ -230,23 +232,23 @@ fn compare_wishes(
     compare("the list of those who compute", &ours.computing, &theirs.computing);
     // Of another protocol it is something else anyway.
     if ours.protocol == theirs.protocol {
-        let extension = |wish: &StatedSettings| wish.ot.clone().unwrap_or_default();
+        let extension = |proposal: &Proposal| proposal.ot.clone().unwrap_or_default();
         compare("the OT extension", &extension(ours), &extension(theirs));
         for name in ["--y2a", "--broadcast", NARROW_MASKS] {
-            let way = |wish: &StatedSettings| {
-                wish.ways.get(name).cloned().unwrap_or_else(|| "the default".to_owned())
+            let variant = |proposal: &Proposal| {
+                proposal.variants.get(name).cloned().unwrap_or_else(|| "the default".to_owned())
             };
-            compare(name, &way(ours), &way(theirs));
+            compare(name, &variant(ours), &variant(theirs));
         }
-        let network = |wish: &StatedSettings| {
-            wish.choosing.as_ref().map_or("", |it| it.network.as_str()).to_owned()
+        let network = |proposal: &Proposal| {
+            proposal.choosing.as_ref().map_or("", |it| it.network.as_str()).to_owned()
         };
         compare("the network of --net", &network(ours), &network(theirs));
     }
     let none = "not set".to_owned();
     let names = ours.parameters.keys().chain(theirs.parameters.keys());
     for name in names.collect::<std::collections::BTreeSet<_>>() {
-        let value = |wish: &StatedSettings| wish.parameters.get(name).unwrap_or(&none).clone();
+        let value = |proposal: &Proposal| proposal.parameters.get(name).unwrap_or(&none).clone();
         compare(&format!("parameter {name}"), &value(ours), &value(theirs));
     }
 }
@@ -254,16 +256,16 @@ fn compare_wishes(
 /// Compares when correlated randomness is made. Clients have no part in that, but whether it is
 /// dealt, which protects none of their inputs, they must state, too.
 fn compare_preprocessing(
-    (ours, theirs): (&StatedSettings, &StatedSettings),
+    (ours, theirs): (&Proposal, &Proposal),
     computing: usize,
     peer: &str,
     differences: &mut Vec<Difference>,
 ) {
-    let said = |wish: &StatedSettings| wish.preprocessing.clone().unwrap_or_default();
-    let is_fake = |wish: &StatedSettings| said(wish) == PreprocessingMode::Fake.name();
-    let is_client = |wish: &StatedSettings| usize::from(wish.party) >= computing;
+    let said = |proposal: &Proposal| proposal.preprocessing.clone().unwrap_or_default();
+    let is_fake = |proposal: &Proposal| said(proposal) == PreprocessingMode::Fake.name();
+    let is_client = |proposal: &Proposal| usize::from(proposal.party) >= computing;
     let (what, ours, theirs) = if is_fake(ours) != is_fake(theirs) {
-        let stated = |wish| if is_fake(wish) { "stated" } else { "not stated" }.to_owned();
+        let stated = |proposal| if is_fake(proposal) { "stated" } else { "not stated" }.to_owned();
         (FAKE_PREPROCESSING, stated(ours), stated(theirs))
     } else if is_client(ours) || is_client(theirs) || ours.protocol != theirs.protocol {
         return;
@@ -464,8 +466,8 @@ pub fn exchange_number(channels: &mut Peers, ours: u64) -> Result<u64, Failure> 
 /// Reads all kinds of messages that come before a run.
 #[cfg(feature = "fuzzing")]
 pub fn read_any(bytes: &[u8]) {
-    let _ = parse::<StatedSettings>("peer", bytes);
-    let _ = parse::<Vec<StatedSettings>>("peer", bytes);
+    let _ = parse::<Proposal>("peer", bytes);
+    let _ = parse::<Vec<Proposal>>("peer", bytes);
     let _ = parse::<BTreeMap<String, String>>("peer", bytes);
     let _ = parse::<BTreeMap<&str, u64>>("peer", bytes);
     let _ = parse::<u64>("peer", bytes);
@@ -522,7 +524,9 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
     } else {
         (codes::DIFFER, Remedy::new("agree on one program, parameters and version, then run again"))
     };
-    Err(Failure::new(code, lines.join("\n")).remedy(remedy).revealed(Disclosed::Wish.sentence()))
+    Err(Failure::new(code, lines.join("\n"))
+        .remedy(remedy)
+        .revealed(Disclosed::Proposal.sentence()))
 }
 
 /// Waits until all know that they differ: who ends its channels ends those of all others, also of
@@ -559,16 +563,16 @@ pub fn give_up_all(mesh: Mesh, failure: &Failure) {
 /// The name of this session for the protocol, the same at all parties and never the same again.
 ///
 /// It covers the program and all that each party stated about itself, nonce included.
-pub fn session_id(program_hash: &str, wishes: &[StatedSettings]) -> SessionId {
+pub fn session_id(program_hash: &str, proposals: &[Proposal]) -> SessionId {
     let mut hash = Sha256::new();
     hash.update(b"phineus session 2");
     hash.update((program_hash.len() as u64).to_le_bytes());
     hash.update(program_hash);
-    for wish in wishes {
+    for proposal in proposals {
         // What was read is written again as it was: members in one order, text and whole numbers.
-        let wish = serde_json::to_vec(wish).expect("a wish is text and numbers");
-        hash.update((wish.len() as u64).to_le_bytes());
-        hash.update(&wish);
+        let proposal = serde_json::to_vec(proposal).expect("a proposal is text and numbers");
+        hash.update((proposal.len() as u64).to_le_bytes());
+        hash.update(&proposal);
     }
     SessionId::new(hash.finalize().into())
 }

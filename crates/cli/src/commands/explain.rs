@@ -109,7 +109,7 @@ pub(crate) fn run(
         if let Some(accelerator) = accelerator {
             document["gpu"] = accelerator.to_json();
         }
-        document["ways"] =
+        document["variants"] =
             all.iter().map(|(variant, plan)| variant_to_json(*variant, plan, explain)).collect();
         console.document(document);
         return Ok(());

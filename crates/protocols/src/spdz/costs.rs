@@ -20,7 +20,7 @@ use phineus_ot::FieldBits;
 use super::Masks;
 use super::check::{check_cost, confirm_cost, message_bytes};
 use super::distance::checks_of_batch;
-use super::operations::{Method, SpdzRounds, matrix_size, way};
+use super::operations::{Method, SpdzRounds, matrix_size, method};
 use super::script::Script;
 use super::settings::SpdzSettings;
 use crate::mixed::totals as shared;
@@ -171,7 +171,7 @@ impl ProgramCounts {
         description: &Description,
         mut need: impl FnMut(Kind, usize),
     ) -> (u64, u64) {
-        match way(instruction) {
+        match method(instruction) {
             Method::Linear | Method::Movement => (0, 0),
             Method::Input => {
                 let count = element_count(instruction.shape()) as usize;
@@ -389,7 +389,7 @@ impl SpdzCosts {
         let interaction = self.walk.model.interaction(&instruction.part(Phase::Whole));
         let of = match instruction.op {
             Op::Output => OUTPUTS,
-            _ => match way(instruction) {
+            _ => match method(instruction) {
                 Method::Input => 0,
                 Method::MatMul => 1,
                 _ => 2,

@@ -15,7 +15,7 @@ use phineus_tables::quantity;
 use super::preparation::Preparation;
 use super::slicing;
 use crate::accelerator::{Accelerator, matrix_entries};
-use crate::agreement::{self, AutoInputs, Peers, StatedSettings};
+use crate::agreement::{self, AutoInputs, Peers, Proposal};
 use crate::binding::{self, PartyTables};
 use crate::calibration::cache_bytes;
 use crate::candidates::{candidates, cheapest, reason};
@@ -78,11 +78,11 @@ pub enum PartyRole {
 }
 
 /// Statement of this party's settings for the others.
-fn wish(
+fn proposal(
     run: &Run,
     prepared: &Preparation<'_>,
     round_trip_us: u64,
-) -> Result<StatedSettings, Failure> {
+) -> Result<Proposal, Failure> {
     let protocol = run.together.protocol;
     let is_auto =
         protocol.stated().is_none() || run.together.variants.variants(&[run.together.ot]).len() > 1;
@@ -92,13 +92,13 @@ fn wish(
         None => run.preprocessing.name(),
     };
     let is_client = prepared.cast.is_client(prepared.party);
-    Ok(StatedSettings {
+    Ok(Proposal {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
         protocol: protocol.name().to_owned(),
         label: run.together.label.clone(),
         ot: takes_correlated.then(|| run.together.ot.name().to_owned()),
-        ways: (run.together.variants.typed().into_iter())
+        variants: (run.together.variants.typed().into_iter())
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         preprocessing: (takes_correlated
@@ -141,12 +141,12 @@ pub fn agree_and_plan(
     progress: &Progress,
 ) -> Result<Agreed, Failure> {
     progress.stage("agreeing");
-    let ours = wish(run, prepared, round_trip.as_micros() as u64)
+    let ours = proposal(run, prepared, round_trip.as_micros() as u64)
         .map_err(|failure| failure.revealed(Disclosed::Hello.sentence()))?;
-    let wishes = agreement::exchange_wishes(channels, &ours, prepared.cast.computing)?;
-    check_their_rows(prepared, &wishes)?;
+    let proposals = agreement::exchange_proposals(channels, &ours, prepared.cast.computing)?;
+    check_their_rows(prepared, &proposals)?;
     if !run.together.is_all_ours {
-        for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
+        for theirs in proposals.iter().filter(|proposal| proposal.party != prepared.party) {
             for (port, rows) in &theirs.rows {
                 let (peer, rows) = (prepared.name(theirs), quantity::count(*rows));
                 progress.note(&format!("{peer} brings {rows} rows for '{port}'"));
@@ -154,9 +154,9 @@ pub fn agree_and_plan(
         }
     }
     progress.stage("tracing the program");
-    let traced = traced_for_all(prepared, &wishes)?;
+    let traced = traced_for_all(prepared, &proposals)?;
     check_preprocessing(&traced, &run.preprocessing, run.making.is_some())?;
-    let (protocol, variant) = chosen(run, prepared, &wishes, &traced, progress)?;
+    let (protocol, variant) = chosen(run, prepared, &proposals, &traced, progress)?;
     if run.together.protocol.stated().is_none() {
         warn(protocol, run, prepared, progress);
     }
@@ -175,7 +175,7 @@ pub fn agree_and_plan(
         items.insert(NARROW_MASKS.to_owned(), run.together.variants.narrow_masks.name().to_owned());
     }
     items.insert("where inputs and outputs stand".to_owned(), ports.name().to_owned());
-    let session = agreement::session_id(&program_hash, &wishes);
+    let session = agreement::session_id(&program_hash, &proposals);
     agreement::add_session(&mut items, &session);
     agreement::exchange_agreement(channels, &items)?;
     progress.stage("reading inputs");
@@ -194,13 +194,13 @@ pub fn agree_and_plan(
         None if !has_room_for_tables(prepared, &traced) => unread(),
         None => {
             check_buffers(prepared, &traced)?;
-            let ranges = ranges(prepared, &wishes)?;
+            let ranges = ranges(prepared, &proposals)?;
             binding::read_inputs(&traced.description, &prepared.files, &ranges, &text_key)?
         }
     };
     progress.stage("planning");
     if prepared.cast.is_client(prepared.party) {
-        let walk = client_walk(run, (protocol, variant), prepared, &traced, &wishes)?;
+        let walk = client_walk(run, (protocol, variant), prepared, &traced, &proposals)?;
         progress.cancel().watch_memory(&prepared.memory)?;
         progress.stage("waiting for the others to be ready");
         let accelerator = Accelerator::processor("clients compute nothing");
@@ -219,9 +219,9 @@ pub fn agree_and_plan(
     // Before the process is measured: the driver of a device is a part of it.
     let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
     let voice = is_voice(run, prepared).then_some(progress);
-    let slice_bytes = slicing::agreed(&wishes, protocol, &traced, (channels, voice))?;
+    let slice_bytes = slicing::agreed(&proposals, protocol, &traced, (channels, voice))?;
     let planned =
-        plan_for_process(run, (protocol, variant), prepared, traced, (&wishes, slice_bytes))?;
+        plan_for_process(run, (protocol, variant), prepared, traced, (&proposals, slice_bytes))?;
     // Nothing that depends on inputs has been sent.
     progress.cancel().watch_memory(&prepared.memory)?;
     let source = source(run, prepared, &planned, channels)?;
@@ -229,8 +229,9 @@ pub fn agree_and_plan(
     if accelerator.is_used() {
         progress.note(&format!("gpu: {}", accelerator.sentence()));
     }
-    let computing = &wishes[..planned.computing];
-    let cache_bytes = computing.iter().map(|wish| wish.cache_bytes).min().unwrap_or(0) as usize;
+    let computing = &proposals[..planned.computing];
+    let cache_bytes =
+        computing.iter().map(|proposal| proposal.cache_bytes).min().unwrap_or(0) as usize;
     let part = PartyRole::Computing(planned, source);
     Ok(Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes })
 }
@@ -284,7 +285,7 @@ fn find_accelerator(
 fn chosen(
     run: &Run,
     prepared: &Preparation<'_>,
-    wishes: &[StatedSettings],
+    proposals: &[Proposal],
     traced: &TracedFile,
     progress: &Progress,
 ) -> Result<(Protocol, ProtocolVariant), Failure> {
@@ -306,7 +307,7 @@ fn chosen(
     progress.stage("choosing the protocol");
     let choices = (&possible[..], &variants[..]);
     let is_dealt = run.preprocessing == PreprocessingMode::Fake;
-    let limit_bytes = least_limit(wishes);
+    let limit_bytes = least_limit(proposals);
     let terms = PlanParameters { limit_bytes, net: run.network(), is_dealt, is_compared: true };
     let compared = candidates(traced, choices, terms, &prepared.scratch);
     let candidates = match compared.iter().all(|candidate| candidate.outcome.is_err()) {
@@ -341,8 +342,8 @@ fn of_plan(name: &str, choice: ProtocolChoice) -> Result<Protocol, Failure> {
 }
 
 /// The least memory limit of all who compute.
-pub fn least_limit(wishes: &[StatedSettings]) -> u64 {
-    wishes.iter().map(|wish| wish.memory_limit_bytes).min().expect("there are parties")
+pub fn least_limit(proposals: &[Proposal]) -> u64 {
+    proposals.iter().map(|proposal| proposal.memory_limit_bytes).min().expect("there are parties")
 }
 
 /// Where triples come from; what is stored is compared with what the others have stored.
@@ -379,10 +380,10 @@ fn source(
 }
 
 /// The peers say how many rows they bring, and the program grows with that.
-fn check_their_rows(prepared: &Preparation<'_>, wishes: &[StatedSettings]) -> Result<(), Failure> {
-    for wish in wishes {
-        for (port, rows) in &wish.rows {
-            let (peer, shown) = (prepared.name(wish), agreement::plain(port));
+fn check_their_rows(prepared: &Preparation<'_>, proposals: &[Proposal]) -> Result<(), Failure> {
+    for proposal in proposals {
+        for (port, rows) in &proposal.rows {
+            let (peer, shown) = (prepared.name(proposal), agreement::plain(port));
             if *rows > ROWS_MAX {
                 let message = format!("{peer} says it brings {rows} rows for '{shown}'");
                 return Err(Failure::new(codes::TOO_MANY_ROWS_STATED, message));
@@ -395,7 +396,7 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[StatedSettings]) -> Re
                 );
                 return Err(Failure::new(codes::OTHER_ROWS, message));
             }
-            if prepared.ports.get(port) != Some(&wish.party) {
+            if prepared.ports.get(port) != Some(&proposal.party) {
                 let message = format!("{peer} says it brings '{shown}', which is not its own");
                 return Err(Failure::new(codes::INPUT_OF_ANOTHER, message));
             }
@@ -406,9 +407,9 @@ fn check_their_rows(prepared: &Preparation<'_>, wishes: &[StatedSettings]) -> Re
 
 fn traced_for_all(
     prepared: &Preparation<'_>,
-    wishes: &[StatedSettings],
+    proposals: &[Proposal],
 ) -> Result<TracedFile, Failure> {
-    let traced = match (&prepared.resolved, arguments_of_all(prepared, wishes)?) {
+    let traced = match (&prepared.resolved, arguments_of_all(prepared, proposals)?) {
         (Resolved::File(file), _) => ready(file)?,
         (resolved, Some(arguments)) => {
             let program = resolved.program().expect("only files have none");
@@ -422,11 +423,11 @@ fn traced_for_all(
 /// The arguments of a program with the rows of all parties; `None` for a file, which has none.
 fn arguments_of_all(
     prepared: &Preparation<'_>,
-    wishes: &[StatedSettings],
+    proposals: &[Proposal],
 ) -> Result<Option<Arguments>, Failure> {
     let Some(mut arguments) = prepared.arguments.clone() else { return Ok(None) };
     // Ours are counted.
-    for theirs in wishes.iter().filter(|wish| wish.party != prepared.party) {
+    for theirs in proposals.iter().filter(|proposal| proposal.party != prepared.party) {
         for (port, rows) in &theirs.rows {
             if *rows > PEER_ROWS_MAX {
                 let message = format!("{} says that it brings {rows} rows", prepared.name(theirs));
@@ -440,11 +441,8 @@ fn arguments_of_all(
 }
 
 /// The bounds of columns that the program states.
-fn ranges(
-    prepared: &Preparation<'_>,
-    wishes: &[StatedSettings],
-) -> Result<Vec<ColumnRange>, Failure> {
-    let arguments = arguments_of_all(prepared, wishes)?;
+fn ranges(prepared: &Preparation<'_>, proposals: &[Proposal]) -> Result<Vec<ColumnRange>, Failure> {
+    let arguments = arguments_of_all(prepared, proposals)?;
     match (prepared.resolved.program(), arguments) {
         (Some(program), Some(arguments)) => Ok(program.ranges(&arguments)?),
         _ => Ok(Vec::new()),
@@ -457,12 +455,12 @@ fn client_walk(
     (protocol, variant): (Protocol, ProtocolVariant),
     prepared: &Preparation<'_>,
     traced: &TracedFile,
-    wishes: &[StatedSettings],
+    proposals: &[Proposal],
 ) -> Result<ClientPass, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let situation = BudgetParameters {
         // Batches are those of all who compute.
-        least_limit_bytes: least_limit(wishes),
+        least_limit_bytes: least_limit(proposals),
         protocol,
         parties: traced.computing,
         variant,
@@ -478,13 +476,13 @@ fn plan_for_process(
     (protocol, variant): (Protocol, ProtocolVariant),
     prepared: &Preparation<'_>,
     traced: TracedFile,
-    (wishes, slice_bytes): (&[StatedSettings], Option<u64>),
+    (proposals, slice_bytes): (&[Proposal], Option<u64>),
 ) -> Result<PlannedFile, Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let situation = BudgetParameters {
-        least_limit_bytes: least_limit(wishes),
+        least_limit_bytes: least_limit(proposals),
         slice_bytes,
-        round_trip: agreement::longest_round_trip(wishes),
+        round_trip: agreement::longest_round_trip(proposals),
         protocol,
         variant,
         transport: prepared.route.transport(),
