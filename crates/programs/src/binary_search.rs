@@ -21,6 +21,10 @@ const ROWS_MAX: u64 = 1 << 24;
 /// Bits of what a row has beside its key: rows of 16 bytes.
 const VALUE: ElementType = ElementType::unsigned(96);
 
+/// What parameter `memory` may be.
+const METHODS: [(&str, MemoryMethod); 2] =
+    [("scan", MemoryMethod::Scan), ("square-root", MemoryMethod::SquareRoot)];
+
 /// Looks for keys in a sorted table.
 pub(super) struct BinarySearch;
 
@@ -102,10 +106,9 @@ impl Program for BinarySearch {
             let what = format!("the table has at most {ROWS_MAX} rows, not {rows}");
             return Err(ProgramError::Refused(what));
         }
-        let method = match choice(arguments, "memory", &["scan", "square-root"])? {
-            "scan" => MemoryMethod::Scan,
-            _ => MemoryMethod::SquareRoot,
-        };
+        let wanted = choice(arguments, "memory", &METHODS.map(|(name, _)| name))?;
+        let method = METHODS.into_iter().find(|(name, _)| *name == wanted);
+        let (_, method) = method.expect("it is one of them");
         let names = sites();
         let to = receivers(arguments, &names)?;
         let mut table = tracer.input("table", rows).by("site_a").sorted(1).unique();

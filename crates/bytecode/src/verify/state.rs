@@ -96,7 +96,8 @@ impl Verifier<'_> {
         let is_right = match i.op {
             Op::Tell => is_told,
             Op::Origins => kind == PermutationKind::RandomWithOrigins,
-            _ => true,
+            Op::Switches => true,
+            _ => unreachable!("it is about a permutation"),
         };
         if !is_right {
             faults.push(format!("permutation {index} has no {}", i.op.info().name));
@@ -126,7 +127,8 @@ impl Verifier<'_> {
             };
             let all = match op {
                 Op::Switches => permutation.switches(),
-                _ => permutation.items.into(),
+                Op::Origins | Op::Tell => permutation.items.into(),
+                _ => unreachable!("nothing else is noted"),
             };
             let has_switches = self.brought.contains_key(&(*index, Op::Switches));
             if brought.first_gap(all).is_some() || !has_switches {
