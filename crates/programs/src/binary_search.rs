@@ -9,9 +9,9 @@ use phineus_frontend::{
     Arguments, Element, OutputRows, Parameter, Program, ProgramError, Tracer, U32, Value, column,
     receivers, to_parameter,
 };
-use phineus_oblivious::{Memory, MemoryMethod};
+use phineus_oblivious::Memory;
 
-use super::choices::choice;
+use super::choices::{memory_method, memory_parameter};
 use super::random::random_table;
 use super::sites;
 
@@ -20,10 +20,6 @@ const ROWS_MAX: u64 = 1 << 24;
 
 /// Bits of what a row has beside its key: rows of 16 bytes.
 const VALUE: ElementType = ElementType::unsigned(96);
-
-/// What parameter `memory` may be.
-const METHODS: [(&str, MemoryMethod); 2] =
-    [("scan", MemoryMethod::Scan), ("square-root", MemoryMethod::SquareRoot)];
 
 /// Looks for keys in a sorted table.
 pub(super) struct BinarySearch;
@@ -85,12 +81,7 @@ impl Program for BinarySearch {
         vec![
             Parameter::new("n", "1000", "rows of the table, where no file says"),
             Parameter::new("searches", "1", "keys that are looked for, where no file says"),
-            Parameter::new(
-                "memory",
-                "scan",
-                "how rows are read: scan (all rows each time) or square-root (Square-Root ORAM, \
-                 garbled only)",
-            ),
+            memory_parameter(),
             to_parameter("all"),
         ]
     }
@@ -106,9 +97,7 @@ impl Program for BinarySearch {
             let what = format!("the table has at most {ROWS_MAX} rows, not {rows}");
             return Err(ProgramError::Refused(what));
         }
-        let wanted = choice(arguments, "memory", &METHODS.map(|(name, _)| name))?;
-        let method = METHODS.into_iter().find(|(name, _)| *name == wanted);
-        let (_, method) = method.expect("it is one of them");
+        let method = memory_method(arguments)?;
         let names = sites();
         let to = receivers(arguments, &names)?;
         let mut table = tracer.input("table", rows).by("site_a").sorted(1).unique();
