@@ -64,14 +64,19 @@ impl Memory {
     pub fn read(&mut self, index: &Value) -> Vec<Value> {
         match &mut self.access {
             MemoryAccess::Scan(scan) => scan.read(index),
-            MemoryAccess::SquareRoot(memory) => memory.update(index, |row| row.to_vec()),
+            MemoryAccess::SquareRoot(memory) => memory.read(index),
         }
     }
 
     /// Replaces the row at `index`; writes nothing beyond the last row.
     #[track_caller]
     pub fn write(&mut self, index: &Value, row: &[Value]) {
-        self.update(index, |_| row.to_vec());
+        match &mut self.access {
+            MemoryAccess::Scan(scan) => {
+                scan.update(index, |_| row.to_vec());
+            }
+            MemoryAccess::SquareRoot(memory) => memory.write(index, row),
+        }
     }
 
     /// Replaces the row at `index` by `function` of it, and returns what it was: one access.

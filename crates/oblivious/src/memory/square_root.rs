@@ -6,6 +6,7 @@
 //! After `T` accesses the stash goes back to the places it came from, and all is shuffled anew.
 
 use phineus_bytecode::{ElementType, Lane};
+use phineus_circuits::permutation::switch_count;
 use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
 use super::position_map::PositionMap;
@@ -15,14 +16,7 @@ use super::{changed, in_range, index_bits, numbers, selected};
 /// Accesses between two shuffles: the square root of the switches of a network, so that the stash and the shuffle
 /// cost about the same (Zahur et al. 2016, section V).
 pub(super) fn period(rows: u64) -> u64 {
-    fn switches(rows: u64) -> u64 {
-        match rows {
-            0 | 1 => 0,
-            2 => 1,
-            _ => rows - 1 + switches(rows / 2) + switches(rows.div_ceil(2)),
-        }
-    }
-    let switches = switches(rows);
+    let switches = switch_count(rows);
     let root = switches.isqrt();
     (root + u64::from(root * root < switches)).max(1)
 }
@@ -38,28 +32,30 @@ impl SquareRoot {
     #[track_caller]
     pub(super) fn new(records: Records) -> SquareRoot {
         let rows = records.rows();
-        let items = rows.next_power_of_two().max(2);
+        // A permutation of one row has no switches.
+        let items = rows.max(2);
         let bits = index_bits(items);
         let tracer = records.tracer().clone();
         // Numbers of rows can be wider than rows are.
-        let lanes = records.chunk_lanes().min(lanes_for(bits)).min(items as u32);
-        let mut columns = records.rechunked(lanes).into_columns();
-        for column in &mut columns {
-            pad(column, lanes, items);
+        let lanes =
+            records.chunk_lanes().min(lanes_for(bits)).min(items.next_power_of_two() as u32);
+        let mut columns = records.into_columns();
+        if rows < items {
+            columns.iter_mut().for_each(|column| {
+                let zero = tracer.constant(column[0].integer(), Lane::ZERO);
+                column.push(zero);
+            });
         }
         columns.push(all_numbers(&tracer, bits, lanes, items));
         let period = period(items);
-        let mut store = ShuffledStore::new(&tracer, columns, period);
+        let mut store = ShuffledStore::new(&tracer, Columns::new(columns, lanes), period);
         let map = PositionMap::new(&tracer, store.shuffle(), items, period);
         SquareRoot { store, map, rows }
     }
 
+    /// Finds the row at `index` and opens a place.
     #[track_caller]
-    pub(super) fn update(
-        &mut self,
-        index: &Value,
-        function: impl FnOnce(&[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
+    fn access(&mut self, index: &Value) -> Access {
         if self.store.is_used_up() {
             self.store.put_back();
             let places = self.store.shuffle();
@@ -73,6 +69,49 @@ impl SquareRoot {
             None => any,
         };
         let place = self.map.take(&index, &is_dummy, self.store.spare());
+        Access { found, valid, is_dummy, place }
+    }
+
+    #[track_caller]
+    pub(super) fn read(&mut self, index: &Value) -> Vec<Value> {
+        let Access { found, is_dummy, place, .. } = self.access(index);
+        let fetched = self.store.at(place);
+        let cells = fetched[..fetched.len() - 1].iter().zip(self.store.stash());
+        let is_fetched = is_dummy.not();
+        let row = cells.map(|(fetched, stash)| {
+            let fetched = is_fetched.mask(fetched);
+            match found.select(stash) {
+                Some(stashed) => stashed.xor(&fetched),
+                None => fetched,
+            }
+        });
+        let row = row.collect();
+        self.store.push(fetched.iter(), place);
+        row
+    }
+
+    #[track_caller]
+    pub(super) fn write(&mut self, index: &Value, row: &[Value]) {
+        let Access { found, is_dummy, place, .. } = self.access(index);
+        let mut fetched = self.store.at(place);
+        let number = fetched.pop().expect("its number stands behind the cells");
+        let mut written = changed(&fetched, |_| row.to_vec());
+        self.store.replace(&found, &written);
+        for (written, fetched) in written.iter_mut().zip(&fetched) {
+            *written = is_dummy.select(fetched, written);
+        }
+        self.store.push(written.iter().chain([&number]), place);
+    }
+
+    /// Costs more than [`SquareRoot::read`] and [`SquareRoot::write`]: also the numbers of rows in the stash
+    /// are exchanged.
+    #[track_caller]
+    pub(super) fn update(
+        &mut self,
+        index: &Value,
+        function: impl FnOnce(&[Value]) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let Access { found, valid, place, .. } = self.access(index);
         let row = self.store.exchange(place, &found);
         let (number, cells) = row.split_last().expect("its number stands behind the cells");
         let changed = changed(cells, function);
@@ -86,6 +125,16 @@ impl SquareRoot {
         self.store.push(new.iter().chain([number]), place);
         old
     }
+}
+
+/// An access whose place is opened.
+struct Access {
+    found: Found,
+    /// Whether the index is that of a row, if that is not certain.
+    valid: Option<Value>,
+    /// Whether the row at the place is another one.
+    is_dummy: Value,
+    place: OpenedIndex,
 }
 
 /// Rows in a secret order, with their numbers in the last column, and the stash.
@@ -127,19 +176,19 @@ impl Found {
 }
 
 impl ShuffledStore {
-    /// `columns` are chunks of equal lanes, the number of each row in the last one.
+    /// The number of each row is in the last column.
     #[track_caller]
-    pub(super) fn new(tracer: &Tracer, columns: Vec<Vec<Value>>, period: u64) -> ShuffledStore {
+    pub(super) fn new(tracer: &Tracer, waiting: Columns, period: u64) -> ShuffledStore {
+        let columns = &waiting.columns;
         let elements: Vec<ElementType> = columns.iter().map(|column| column[0].integer()).collect();
-        let lanes = columns[0][0].lanes();
-        let items = u64::from(lanes) * columns[0].len() as u64;
+        let (lanes, items) = (columns[0][0].lanes(), waiting.rows);
         let regions = elements.iter().map(|&element| tracer.region(element, items)).collect();
         let stash = vec![Vec::new(); elements.len()];
         ShuffledStore {
             tracer: tracer.clone(),
             regions,
             elements,
-            waiting: Some(Columns { columns }),
+            waiting: Some(waiting),
             items,
             lanes,
             stash,
@@ -167,24 +216,26 @@ impl ShuffledStore {
     pub(super) fn shuffle(&mut self) -> Vec<Value> {
         let mut columns = self.waiting.take().unwrap_or_else(|| self.load());
         columns.shuffle(&self.tracer);
-        for (region, chunks) in self.regions.iter().zip(&columns.columns) {
-            for (start, rows) in (0..).step_by(self.lanes as usize).zip(chunks) {
-                region.store(start, rows);
+        for (number, region) in self.regions.iter().enumerate() {
+            for (start, rows) in (0..).step_by(self.lanes as usize).zip(columns.trimmed(number)) {
+                region.store(start, &rows);
             }
         }
-        places(&self.tracer, columns.columns.last().expect("the numbers of the rows"))
+        places(&self.tracer, columns.trimmed(self.regions.len() - 1))
     }
 
     #[track_caller]
     fn load(&self) -> Columns {
-        let starts = || (0..self.items).step_by(self.lanes as usize);
-        let column = |region: &Region| starts().map(|row| region.load(row, self.lanes)).collect();
-        Columns { columns: self.regions.iter().map(column).collect() }
+        let column = |region: &Region| {
+            let chunks = Columns::chunks(self.items, self.lanes);
+            chunks.map(|(start, lanes)| region.load(start, lanes)).collect()
+        };
+        Columns::new(self.regions.iter().map(column).collect(), self.lanes)
     }
 
     /// Has other rows, which wait for a shuffle; the stash and what is left of the rows is forgotten.
-    pub(super) fn refill(&mut self, columns: Vec<Vec<Value>>) {
-        self.waiting = Some(Columns { columns });
+    pub(super) fn refill(&mut self, columns: Columns) {
+        self.waiting = Some(columns);
         self.stash.iter_mut().for_each(Vec::clear);
         self.spare.append(&mut self.taken_from);
     }
@@ -244,6 +295,16 @@ impl ShuffledStore {
         taken.collect()
     }
 
+    /// Makes the cells of the row that was found in the stash, if any, those of `row`.
+    #[track_caller]
+    fn replace(&mut self, found: &Found, row: &[Value]) {
+        for (chunks, cell) in self.stash.iter_mut().zip(row) {
+            for (rows, found) in chunks.iter_mut().zip(&found.0) {
+                *rows = rows.xor(&found.mask(&rows.xor(&cell.tile(rows.lanes()))));
+            }
+        }
+    }
+
     /// Puts a row into the stash, that of `place` having been taken.
     #[track_caller]
     pub(super) fn push<'a>(&mut self, row: impl Iterator<Item = &'a Value>, place: OpenedIndex) {
@@ -257,23 +318,10 @@ impl ShuffledStore {
     }
 }
 
-/// Makes chunks of `lanes` lanes of a column, and zeros up to `items` rows.
-#[track_caller]
-fn pad(column: &mut Vec<Value>, lanes: u32, items: u64) {
-    let zero = {
-        let first = &column[0];
-        first.tracer().constant(first.integer(), Lane::ZERO)
-    };
-    if let Some(last) = column.last_mut().filter(|last| last.lanes() < lanes) {
-        *last = last.lane_concat(&zero.tile(lanes - last.lanes()));
-    }
-    let chunks = (items / u64::from(lanes)) as usize;
-    column.resize(chunks, zero.tile(lanes));
-}
-
 /// The numbers of all rows, in chunks.
 #[track_caller]
 pub(super) fn all_numbers(tracer: &Tracer, bits: u16, lanes: u32, items: u64) -> Vec<Value> {
     let element = ElementType::unsigned(bits);
-    (0..items).step_by(lanes as usize).map(|from| numbers(tracer, element, from, lanes)).collect()
+    let chunks = Columns::chunks(items, lanes);
+    chunks.map(|(from, lanes)| numbers(tracer, element, from, lanes)).collect()
 }

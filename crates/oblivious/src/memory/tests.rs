@@ -103,7 +103,7 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
 fn a_memory_is_an_array() {
     let mut seeds = Seeds::fresh();
     for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
-        for (rows, count) in [(2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100)] {
+        for (rows, count) in [(1, 4), (2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100), (131, 90)] {
             check(rows, count, method, seeds.draw());
         }
     }
@@ -112,7 +112,9 @@ fn a_memory_is_an_array() {
 /// Large enough for maps of two levels, and through several shuffles.
 #[test]
 fn maps_of_maps() {
-    check(1000, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
+    for rows in [1000, 1009, 1024] {
+        check(rows, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
+    }
 }
 
 /// Numbers of rows are wider than rows, and a column has one bit.
