@@ -280,6 +280,19 @@ ops! {
     /// As `cond_swap`; the selecting bits are switches of a permutation of party `party`.
     SwapKnown = 217 "swap_known" (Bit, Same, Same) -> (Same, Same) [imm("party")] any, None;
 
+    /// Makes the lanes cells of column `column` of memory `memory`, from row `row` on, before any access.
+    MemorySet = 220 "memory_set" (Same) -> () [imm("memory"), imm("column"), imm("row")]
+        any, None;
+    /// Begins an access to the row of memory `memory` at a secret index; the one before is complete.
+    MemoryOpen = 221 "memory_open" (Same) -> () [imm("memory")] one_word, None;
+    /// The cell of column `column` in the row that was accessed last: zeros beyond the last row.
+    /// It is read before the row is changed.
+    MemoryCell = 222 "memory_cell" () -> (Same) [imm("memory"), imm("column")]
+        single_lane, None;
+    /// Replaces that cell; beyond the last row, nothing.
+    MemoryChange = 223 "memory_change" (Same) -> () [imm("memory"), imm("column")]
+        single_lane, None;
+
     /// Directive: starts reading a spill slot into a frame.
     IssueSwapIn = 240 "issue_swap_in" () -> () [imm("frame"), imm("slot")] any, None;
     /// Directive: waits until the frame's page has arrived.

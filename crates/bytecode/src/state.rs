@@ -1,10 +1,12 @@
-//! Declarations of what programs keep besides values: regions, and permutations of one party.
+//! Declarations of what programs keep besides values: memories, regions, and permutations of one party.
 
 use serde::{Deserialize, Serialize};
 
-use crate::description::{Description, read_element, write_element};
+use crate::description::{Description, read_element, read_elements, write_element, write_elements};
 use crate::instruction::{ElementType, Instruction};
-use crate::limits::{PERMUTATION_ITEMS_MAX, REGION_BITS_MAX, REGION_ROWS_MAX, REGISTERS_MAX};
+use crate::limits::{
+    MEMORY_ROWS_MAX, PERMUTATION_ITEMS_MAX, REGION_BITS_MAX, REGION_ROWS_MAX, REGISTERS_MAX,
+};
 use crate::ops::Op;
 
 /// An array of rows, all 0 at the beginning, that lies outside the frames.
@@ -18,13 +20,64 @@ pub struct Region {
     pub rows: u64,
 }
 
+/// Rows of some columns that are read and changed at secret indices, all 0 at the beginning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Its name, for the user.
+    pub name: String,
+    /// The type of a cell, by column.
+    #[serde(serialize_with = "write_elements", deserialize_with = "read_elements")]
+    pub columns: Vec<ElementType>,
+    /// How many rows there are.
+    pub rows: u64,
+    /// The method that the program asks for; otherwise the one of the least cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<MemoryMethod>,
+}
+
+impl Memory {
+    /// Bits of a row.
+    pub fn row_bits(&self) -> u64 {
+        self.columns.iter().map(|column| u64::from(column.width())).sum()
+    }
+}
+
+/// How a memory finds the row at a secret index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryMethod {
+    /// Each access touches all rows.
+    Scan,
+    /// Square-Root ORAM: rows lie in a secret order, and an access opens a place that was not touched before.
+    SquareRoot,
+}
+
+impl MemoryMethod {
+    /// All methods.
+    pub const ALL: [MemoryMethod; 2] = [MemoryMethod::Scan, MemoryMethod::SquareRoot];
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryMethod::Scan => "scan",
+            MemoryMethod::SquareRoot => "square-root",
+        }
+    }
+
+    /// The method of this name.
+    pub fn from_name(name: &str) -> Option<MemoryMethod> {
+        MemoryMethod::ALL.into_iter().find(|method| method.name() == name)
+    }
+}
+
 /// A permutation that one party knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Permutation {
     /// Who knows it.
     pub party: u16,
-    /// How many items it moves: a power of two.
+    /// How many items it moves.
     pub items: u32,
     /// Where it comes from.
     pub kind: PermutationKind,
@@ -43,19 +96,20 @@ pub enum PermutationKind {
 }
 
 impl Permutation {
-    /// Switches of its network, a Beneš network.
+    /// Switches of its network, a Waksman network of `n` items: `n - 2^i` for each `2^i < n`, which is the
+    /// number of items without the `2^i` sub-networks that they are divided into.
     pub fn switches(&self) -> u64 {
-        let layers = 2 * u64::from(self.items.trailing_zeros());
-        layers.saturating_sub(1) * u64::from(self.items / 2)
+        let size = u64::from(self.items).next_power_of_two();
+        (u64::from(size.trailing_zeros()) * u64::from(self.items) + 1).saturating_sub(size)
     }
 
     /// Bits of the number of an item.
     pub fn item_bits(&self) -> u16 {
-        self.items.trailing_zeros().max(1) as u16
+        self.items.next_power_of_two().trailing_zeros().max(1) as u16
     }
 }
 
-/// Faults in regions, permutations and registers of a description.
+/// Faults in memories, regions, permutations and registers of a description.
 pub(crate) fn faults(description: &Description) -> Vec<String> {
     let mut faults = Vec::new();
     for (index, region) in description.regions.iter().enumerate() {
@@ -71,12 +125,23 @@ pub(crate) fn faults(description: &Description) -> Vec<String> {
     if description.regions.iter().map(bits).sum::<u128>() > REGION_BITS_MAX {
         faults.push("all regions together have more than 2^44 bits".to_owned());
     }
+    for (index, memory) in description.memories.iter().enumerate() {
+        let is_valid = |&element: &ElementType| {
+            Instruction::new(Op::MemoryCell, element, 1).shape().is_valid()
+        };
+        let rows = memory.rows;
+        if memory.columns.is_empty() || !memory.columns.iter().all(is_valid) {
+            faults.push(format!("memory {index} has no columns, or one that is no value"));
+        }
+        if rows == 0 || rows > MEMORY_ROWS_MAX {
+            faults.push(format!("memory {index} has {rows} rows; it has 1 to {MEMORY_ROWS_MAX}"));
+        }
+    }
     for (index, permutation) in description.permutations.iter().enumerate() {
         let items = permutation.items;
-        if !items.is_power_of_two() || items > PERMUTATION_ITEMS_MAX {
+        if items == 0 || items > PERMUTATION_ITEMS_MAX {
             faults.push(format!(
-                "permutation {index} moves {items} items, not a power of two of at most \
-                 {PERMUTATION_ITEMS_MAX}"
+                "permutation {index} moves {items} items, not 1 to {PERMUTATION_ITEMS_MAX}"
             ));
         }
         if usize::from(permutation.party) >= description.parties.len() {

@@ -133,12 +133,13 @@ impl OwnPermutations {
                 }
                 state.origins[rows].to_vec()
             }
-            _ => {
+            Op::Switches => {
                 if state.switches.is_empty() {
                     state.switches = Zeroizing::new(control_bits(&state.image));
                 }
                 state.switches[rows].iter().map(|&bit| bit.into()).collect()
             }
+            op => unreachable!("{} brings nothing", op.info().name),
         };
         state.brought += u64::from(instruction.lanes);
         if state.brought == brought(&shape) {
@@ -186,7 +187,7 @@ mod tests {
     /// The bytecode counts the switches that the circuits have.
     #[test]
     fn networks_have_as_many_switches_as_programs_state() {
-        for items in (0..=24).map(|log2| 1 << log2) {
+        for items in (1..300).chain((0..=24).map(|log2| 1 << log2)).chain([1_000_003]) {
             let permutation = Permutation { party: 0, items, kind: PermutationKind::Random };
             assert_eq!(permutation.switches(), switch_count(items.into()), "{items} items");
         }

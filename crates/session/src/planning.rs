@@ -109,6 +109,7 @@ impl PlannedFile {
             planning: Duration::ZERO,
             computing: traced.computing,
             garbling,
+            memories: Vec::new(),
             blocks: None,
         };
         check_stated(&planned)?;
@@ -316,6 +317,7 @@ fn plan_program(
                 planning: start.elapsed(),
                 computing: traced.computing,
                 garbling,
+                memories: Vec::new(),
                 blocks: None,
             });
         }

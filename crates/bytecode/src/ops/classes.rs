@@ -26,7 +26,14 @@ impl Op {
     /// operations.
     #[inline]
     pub fn is_stateful(self) -> bool {
-        self.is_region() || self.is_of_permutation() || self == Op::Reveal
+        self.is_region() || self.is_of_permutation() || self.is_of_memory() || self == Op::Reveal
+    }
+
+    /// Returns whether it is about a memory that is accessed at secret indices. Such operations are replaced by others
+    /// before a program is planned.
+    #[inline]
+    pub fn is_of_memory(self) -> bool {
+        matches!(self, Op::MemorySet | Op::MemoryOpen | Op::MemoryCell | Op::MemoryChange)
     }
 
     /// Returns whether it moves rows between values and regions. The engine does that without the driver.

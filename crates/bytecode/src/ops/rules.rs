@@ -98,7 +98,7 @@ pub(super) fn bits_only(i: &Instruction) -> Rule {
 }
 
 pub(super) fn single_lane(i: &Instruction) -> Rule {
-    ensure(i.lanes == 1, "one register names one row")
+    ensure(i.lanes == 1, "one index names one row")
 }
 
 pub(super) fn one_word(i: &Instruction) -> Rule {

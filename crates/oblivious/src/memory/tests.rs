@@ -1,10 +1,14 @@
 //! Memories against plain arrays, for random accesses of all sizes.
 
 use phineus_bytecode::random::{SeededRng, Seeds};
-use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
-use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, reference};
+use std::io::Seek;
 
-use super::{Memory, MemoryMethod};
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, ProgramReader, Table, verify};
+use phineus_frontend::{
+    Arguments, ClosureProgram, Value, column, program, reference, trace_to_file,
+};
+
+use super::{Memory, MemoryMethod, expand};
 
 /// The kinds of accesses that tests draw.
 #[derive(Clone, Copy)]
@@ -46,7 +50,10 @@ fn touching(rows: u64, accesses: Vec<Access>, method: MemoryMethod) -> ClosurePr
             let add = |row: &[Value]| row.iter().zip(&cells).map(|(a, b)| a.add(b)).collect();
             let found = match access {
                 Access::Read => memory.read(&index),
-                Access::Write => memory.update(&index, |_| cells.to_vec()),
+                Access::Write => {
+                    memory.write(&index, &cells);
+                    cells.to_vec()
+                }
                 Access::Add => memory.update(&index, add),
             };
             output.push(&[&found[0], &found[1]]);
@@ -58,6 +65,29 @@ fn touching(rows: u64, accesses: Vec<Access>, method: MemoryMethod) -> ClosurePr
         output.finish();
         Ok(())
     })
+}
+
+/// Runs a program whose memories have methods, after these have replaced the accesses.
+fn run_expanded(program: &ClosureProgram, arguments: &Arguments, inputs: &[Table]) -> Vec<Table> {
+    let (file, _) = trace_to_file(program, arguments).expect("it is traced");
+    let mut reader = ProgramReader::open(file).expect("it is a program");
+    let methods = reader.description().memories.iter().map(|memory| memory.method);
+    let methods: Vec<MemoryMethod> = methods.map(|method| method.expect("it has one")).collect();
+    let mut expanded = tempfile::tempfile().expect("a file");
+    let output = expanded.try_clone().expect("another handle");
+    expand(&mut reader, &methods, output).expect("it is expanded");
+    expanded.rewind().expect("a file");
+    let mut reader = ProgramReader::open(&mut expanded).expect("it is a program");
+    assert_eq!(verify(&mut reader).expect("it is read"), []);
+    reader
+        .for_each::<phineus_bytecode::Error>(|instruction| {
+            assert!(!instruction.op.is_of_memory(), "an access is left");
+            Ok(())
+        })
+        .expect("it is read");
+    drop(reader);
+    expanded.rewind().expect("a file");
+    reference::run_file(expanded, inputs).expect("it runs")
 }
 
 fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
@@ -79,7 +109,11 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
         accesses.push(access);
         let mut nothing = [Lane::ZERO; 2];
         let found = memory.get_mut(row as usize).unwrap_or(&mut nothing);
-        expected.push(found);
+        // Who only writes does not learn what there was.
+        match access {
+            Access::Read | Access::Add => expected.push(found),
+            Access::Write => expected.push(&[small, large]),
+        }
         *found = match access {
             Access::Read => *found,
             Access::Write => [small, large],
@@ -92,10 +126,15 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
     memory.iter().for_each(|row| expected.push(row));
     let program = touching(rows, accesses, method);
     let arguments = Arguments::new(&program, []).expect("no parameters");
-    let found = reference::run(&program, &arguments, &[table, wanted]).expect("it runs");
-    for row in 0..expected.row_count() {
-        let case = format!("access {row}, {method:?} of {rows} rows, seed {seed}");
-        assert_eq!(found[0].row(row), expected.row(row), "{case}");
+    let inputs = [table, wanted];
+    // What the accesses mean, and what they become.
+    let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
+    let found = run_expanded(&program, &arguments, &inputs);
+    for tables in [meant, found] {
+        for row in 0..expected.row_count() {
+            let case = format!("access {row}, {method:?} of {rows} rows, seed {seed}");
+            assert_eq!(tables[0].row(row), expected.row(row), "{case}");
+        }
     }
 }
 
@@ -103,7 +142,9 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
 fn a_memory_is_an_array() {
     let mut seeds = Seeds::fresh();
     for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
-        for (rows, count) in [(2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100)] {
+        for (rows, count) in
+            [(1, 4), (2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100), (131, 90)]
+        {
             check(rows, count, method, seeds.draw());
         }
     }
@@ -112,7 +153,9 @@ fn a_memory_is_an_array() {
 /// Large enough for maps of two levels, and through several shuffles.
 #[test]
 fn maps_of_maps() {
-    check(1000, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
+    for rows in [1000, 1009, 1024] {
+        check(rows, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
+    }
 }
 
 /// Numbers of rows are wider than rows, and a column has one bit.
@@ -137,7 +180,7 @@ fn narrow_rows() {
             let mut table = Table::new(vec![column("cell", element, Encoding::Number)]);
             (0..rows).for_each(|row| table.push(&[Lane::from(row % 2)]));
             let arguments = Arguments::new(&narrow, []).expect("no parameters");
-            let found = reference::run(&narrow, &arguments, &[table]).expect("it runs");
+            let found = run_expanded(&narrow, &arguments, &[table]);
             let mask = phineus_bytecode::mask_of(width);
             let cells = [Lane::ONE, Lane::ZERO, !Lane::ONE & mask];
             let expected: Vec<Lane> = cells.to_vec();

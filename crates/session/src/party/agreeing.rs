@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use phineus_bytecode::Table;
+use phineus_channels::NetworkModel;
 use phineus_ot::SessionId;
 use phineus_tables::TextKey;
 use phineus_tables::quantity;
@@ -29,6 +30,7 @@ use crate::planned::PlannedFile;
 use crate::progress::Progress;
 use crate::protocol::Protocol;
 use crate::settings::{Choice, NARROW_MASKS, PreprocessingMode, Run, network_text};
+use crate::sizing::{PlanParameters, expanded};
 use crate::stored::check_preprocessing;
 use crate::traced::{TracedFile, table_bytes};
 
@@ -142,6 +144,18 @@ pub fn agree_and_plan(
     if run.together.protocol.stated().is_none() {
         warn(protocol, run, prepared, progress);
     }
+    let round_trip = agreement::longest_round_trip(&proposals);
+    let measured = NetworkModel { rtt: round_trip, bandwidth_bits_per_second: None };
+    let terms = PlanParameters {
+        limit_bytes: least_limit(&proposals),
+        net: run.network().or(Some(measured)),
+        is_dealt: run.preprocessing == PreprocessingMode::Fake,
+        is_compared: true,
+    };
+    let (traced, memories) = expanded(&traced, (protocol, variant), terms, &prepared.scratch)?;
+    if is_voice(run, prepared) {
+        memories.iter().for_each(|memory| progress.note(&memory.sentence()));
+    }
     let program_hash = match &traced.description.plan {
         Some(plan) => plan.program_hash.clone(),
         None => traced.hash.to_string(),
@@ -151,6 +165,10 @@ pub fn agree_and_plan(
     if traced.blocks.is_some() && run.making.is_none() {
         // Who stops before the others would look like one that is gone.
         items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
+    }
+    for memory in &memories {
+        let name = format!("how '{}' is accessed", memory.shape.name);
+        items.insert(name, memory.method.name().to_owned());
     }
     let ports = description.plan.as_ref().map_or(protocol.port_order(), |plan| plan.port_order);
     if protocol.field().is_some() {
