@@ -340,8 +340,9 @@ ops! {
     /// Control bits of the switching network of a party's permutation, from switch `switch` on.
     Switches = 214 "switches" () -> (Same) [imm("permutation"), imm("switch")]
         bits_only, None;
-    /// Which rows a party's permutation moves to the rows from `row` on.
-    Origins = 215 "origins" () -> (Same) [imm("permutation"), imm("row")] any, None;
+    /// Opens, into register `register`, where an item of permutation `told` comes from under permutation `hiding`.
+    Locate = 215 "locate" (Same) -> ()
+        [imm("register"), imm("told"), imm("hiding"), imm("last")] one_word, None;
     /// Tells a party, and nobody else, where its permutation moves the rows from `row` on.
     Tell = 216 "tell" (Same) -> () [imm("permutation"), imm("row")] any, None;
 
@@ -403,7 +404,13 @@ impl Op {
     /// operations.
     #[inline]
     pub fn is_stateful(self) -> bool {
-        self.is_region() || self.is_of_permutation() || self == Op::Reveal
+        self.is_region() || self.is_of_permutation() || self.opens_inside()
+    }
+
+    /// Returns whether it opens a value into a register.
+    #[inline]
+    pub fn opens_inside(self) -> bool {
+        matches!(self, Op::Reveal | Op::Locate)
     }
 
     /// Returns whether it moves rows between values and regions. The engine does that without the driver.
@@ -412,16 +419,16 @@ impl Op {
         matches!(self, Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt)
     }
 
-    /// Returns whether it uses a permutation that one party knows.
+    /// Returns whether it brings in, tells or applies a permutation that one party knows.
     #[inline]
     pub fn is_of_permutation(self) -> bool {
-        matches!(self, Op::Switches | Op::Origins | Op::Tell | Op::SwapKnown)
+        matches!(self, Op::Switches | Op::Tell | Op::SwapKnown)
     }
 
     /// Returns whether it brings in values that one party alone knows.
     #[inline]
     pub fn is_private(self) -> bool {
-        matches!(self, Op::Input | Op::Switches | Op::Origins)
+        matches!(self, Op::Input | Op::Switches)
     }
 
     /// Whether its results' lanes are lanes of its operands.

@@ -36,9 +36,9 @@ pub struct Permutation {
 pub enum PermutationKind {
     /// It is drawn at random; its party brings switches.
     Random,
-    /// It is drawn at random; its party brings switches, and where each row comes from.
-    RandomWithOrigins,
-    /// Its party is told where each row goes; the party brings switches.
+    /// It is drawn at random; its party brings switches, and rows are located under it.
+    RandomLocated,
+    /// Its party is told where each row goes, and rows are located in what it was told.
     Told,
 }
 

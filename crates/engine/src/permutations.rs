@@ -21,32 +21,38 @@ pub struct NotAPermutation;
 /// Rows and labels that a driver holds while it exchanges lanes.
 const EXCHANGE_BYTES: u64 = 128 << 10;
 
-/// How many switches and origins the party brings.
-fn brought(shape: &Permutation) -> u64 {
-    let origins = match shape.kind {
-        PermutationKind::RandomWithOrigins => shape.items.into(),
-        PermutationKind::Random | PermutationKind::Told => 0,
-    };
-    shape.switches() + origins
-}
-
 /// Rows that the party is told.
 fn told(shape: &Permutation) -> u64 {
     match shape.kind {
         PermutationKind::Told => shape.items.into(),
-        PermutationKind::Random | PermutationKind::RandomWithOrigins => 0,
+        PermutationKind::Random | PermutationKind::RandomLocated => 0,
+    }
+}
+
+/// How many switches the party brings.
+fn brought(shape: &Permutation) -> u64 {
+    match shape.kind {
+        PermutationKind::Told => 0,
+        PermutationKind::Random | PermutationKind::RandomLocated => shape.switches(),
+    }
+}
+
+/// Bytes of what stays of a permutation while rows are located by it: where each one comes from.
+fn located_bytes(shape: &Permutation) -> u64 {
+    match shape.kind {
+        PermutationKind::Random => 0,
+        PermutationKind::RandomLocated | PermutationKind::Told => 4 * u64::from(shape.items),
     }
 }
 
 /// One permutation at work.
 #[derive(Default)]
 struct PermutationState {
-    /// Where each row goes, and where each comes from, if that is asked for.
+    /// Where each row goes.
     image: Zeroizing<Vec<u32>>,
-    origins: Zeroizing<Vec<u32>>,
     switches: Zeroizing<Vec<u8>>,
-    /// Switches and origins that were brought, or rows that were told before that.
-    brought: u64,
+    /// Switches that were brought, or rows that were told.
+    done: u64,
 }
 
 /// The most memory that permutations take at one time, found from the instructions of a program in order.
@@ -61,20 +67,28 @@ pub struct PermutationPeak {
 impl PermutationPeak {
     /// Takes the next instruction into account.
     pub fn push(&mut self, description: &Description, i: &Instruction) {
-        if !matches!(i.op, Op::Switches | Op::Origins | Op::Tell) {
-            return;
-        }
-        let Some(shape) = description.permutations.get(i.immediates[0] as usize) else { return };
-        let bytes = BYTES_PER_ITEM * u64::from(shape.items) + shape.switches();
-        let done = self.at_work.entry(i.immediates[0]).or_insert_with(|| {
-            self.now_bytes += bytes;
-            0
-        });
-        *done += u64::from(i.lanes);
-        self.peak_bytes = self.peak_bytes.max(self.now_bytes);
-        if *done == brought(shape) + told(shape) {
-            self.at_work.remove(&i.immediates[0]);
-            self.now_bytes -= bytes;
+        let shape = |index: u64| description.permutations.get(index as usize);
+        match i.op {
+            Op::Switches | Op::Tell => {
+                let Some(shape) = shape(i.immediates[0]) else { return };
+                let bytes = BYTES_PER_ITEM * u64::from(shape.items) + brought(shape);
+                let done = self.at_work.entry(i.immediates[0]).or_insert_with(|| {
+                    self.now_bytes += bytes;
+                    0
+                });
+                *done += u64::from(i.lanes);
+                self.peak_bytes = self.peak_bytes.max(self.now_bytes);
+                if *done == brought(shape) + told(shape) {
+                    self.at_work.remove(&i.immediates[0]);
+                    self.now_bytes = self.now_bytes - bytes + located_bytes(shape);
+                }
+            }
+            Op::Locate if i.immediates[3] > 0 => {
+                let both = [i.immediates[1], i.immediates[2]].into_iter().filter_map(shape);
+                let bytes = both.map(located_bytes).sum();
+                self.now_bytes = self.now_bytes.saturating_sub(bytes);
+            }
+            _ => {}
         }
     }
 
@@ -91,13 +105,16 @@ impl PermutationPeak {
 pub struct OwnPermutations {
     shapes: CowList<Permutation>,
     states: Vec<Option<PermutationState>>,
+    /// Of permutations that rows are located by: where each row comes from.
+    origins: Vec<Zeroizing<Vec<u32>>>,
 }
 
 impl OwnPermutations {
     /// Those of a program.
     pub fn new(description: &Description) -> OwnPermutations {
         let states = description.permutations.iter().map(|_| None).collect();
-        OwnPermutations { shapes: description.permutations.clone(), states }
+        let origins = description.permutations.iter().map(|_| Zeroizing::default()).collect();
+        OwnPermutations { shapes: description.permutations.clone(), states, origins }
     }
 
     /// Who knows the permutation of an instruction, or the switches that it selects by.
@@ -109,7 +126,7 @@ impl OwnPermutations {
         }
     }
 
-    /// The values that `instruction` brings, one for each lane; `draw` gives random words.
+    /// The switches that `instruction` brings, one for each lane; `draw` gives random words.
     ///
     /// # Panics
     /// If the program was not verified.
@@ -123,25 +140,16 @@ impl OwnPermutations {
         let state = self.states[index].get_or_insert_default();
         if state.image.is_empty() {
             state.image = Zeroizing::new(random_permutation(shape.items as usize, draw));
+            state.switches = Zeroizing::new(control_bits(&state.image));
         }
         let rows = from..from + instruction.lanes as usize;
-        let values = match instruction.op {
-            Op::Origins => {
-                if state.origins.is_empty() {
-                    let origins = inverse(&state.image).expect("it is a permutation");
-                    state.origins = Zeroizing::new(origins);
-                }
-                state.origins[rows].to_vec()
+        let values = state.switches[rows].iter().map(|&bit| bit.into()).collect();
+        state.done += u64::from(instruction.lanes);
+        if state.done == brought(&shape) {
+            if shape.kind == PermutationKind::RandomLocated {
+                let origins = inverse(&state.image).expect("it is a permutation");
+                self.origins[index] = Zeroizing::new(origins);
             }
-            _ => {
-                if state.switches.is_empty() {
-                    state.switches = Zeroizing::new(control_bits(&state.image));
-                }
-                state.switches[rows].iter().map(|&bit| bit.into()).collect()
-            }
-        };
-        state.brought += u64::from(instruction.lanes);
-        if state.brought == brought(&shape) {
             self.states[index] = None;
         }
         Zeroizing::new(values)
@@ -160,20 +168,54 @@ impl OwnPermutations {
         lanes: impl Iterator<Item = Lane>,
     ) -> Result<(), NotAPermutation> {
         let [index, from, ..] = instruction.immediates.map(|word| word as usize);
-        let items = self.shapes[index].items as usize;
+        let items = self.shapes[index].items;
         let state = self.states[index].get_or_insert_default();
-        state.image.resize(items, 0);
+        state.image.resize(items as usize, 0);
         let told = state.image[from..].iter_mut().zip(lanes);
         told.for_each(|(image, lane)| *image = lane.as_limbs()[0] as u32);
-        state.brought += u64::from(instruction.lanes);
-        if state.brought == items as u64 {
-            state.brought = 0;
-            if inverse(&state.image).map(Zeroizing::new).is_none() {
-                state.image.iter_mut().zip(0..).for_each(|(image, item)| *image = item);
-                return Err(NotAPermutation);
+        state.done += u64::from(instruction.lanes);
+        if state.done < u64::from(items) {
+            return Ok(());
+        }
+        let origins = inverse(&state.image).map(Zeroizing::new);
+        let is_right = origins.is_some();
+        self.origins[index] = origins.unwrap_or_else(|| Zeroizing::new((0..items).collect()));
+        self.states[index] = None;
+        if is_right { Ok(()) } else { Err(NotAPermutation) }
+    }
+
+    /// Of the party that was told a permutation: where in the list each row is that `instruction` may locate.
+    ///
+    /// # Panics
+    /// If the program was not verified.
+    pub fn told_positions(&self, instruction: &Instruction) -> &[u32] {
+        &self.origins[instruction.immediates[1] as usize]
+    }
+
+    /// Of the party that hid the list: the place that `position` comes from.
+    ///
+    /// # Security
+    /// Reads all places, so that the sequence of memory accesses does not depend on the position.
+    ///
+    /// # Panics
+    /// If the program was not verified.
+    pub fn place(&self, instruction: &Instruction, position: u32) -> u32 {
+        let origins = &self.origins[instruction.immediates[2] as usize];
+        origins.iter().zip(0..).fold(0, |place, (&origin, at): (&u32, u32)| {
+            // All ones if both are equal, else 0: only 0 less one has the top bit.
+            let is_equal = ((at ^ position).wrapping_sub(1) as i32 >> 31) as u32;
+            place | origin & is_equal
+        })
+    }
+
+    /// Drops the permutations of `instruction` if it is the last one that locates by them.
+    pub fn end_located(&mut self, instruction: &Instruction) {
+        let [_, told, hiding, last] = instruction.immediates;
+        if last > 0 {
+            for index in [told, hiding] {
+                self.origins[index as usize] = Zeroizing::default();
             }
         }
-        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use phineus_bytecode::{
     BlockDirectory, BlockValues, CarriedSlot, CowList, Description, Instruction, Lane, Op,
     Permutation, ProgramReader, Region, Table,
 };
-use phineus_circuits::permutation::{control_bits, inverse};
+use phineus_circuits::permutation::control_bits;
 
 use crate::arguments::Arguments;
 use crate::error::ProgramError;
@@ -171,9 +171,14 @@ impl ReferenceState<'_> {
                 }
                 values.push(switches[first][rows].iter().map(|&bit| Lane::from(bit)).collect());
             }
-            (Op::Origins, _) => {
-                let origins = inverse(&permutations[first]).expect("it is a permutation");
-                values.push(origins[rows].iter().map(|&row| Lane::from(row)).collect());
+            (Op::Locate, Some(value)) => {
+                let from = |permutation: usize, item: u64| {
+                    let found =
+                        permutations[permutation].iter().position(|&to| u64::from(to) == item);
+                    found.unwrap_or(0) as u64
+                };
+                let position = from(second, value[0].as_limbs()[0]);
+                registers[first] = from(i.immediates[2] as usize, position);
             }
             (Op::RegionLoad | Op::RegionLoadAt, _) => values.push(regions[first][rows].to_vec()),
             (op, _) => unreachable!("{} keeps no state", op.info().name),

@@ -9,7 +9,7 @@ pub(super) const WORDS: [&str; 3] = ["region", "permutation", "registers"];
 
 const KINDS: [(PermutationKind, &str); 3] = [
     (PermutationKind::Random, "random"),
-    (PermutationKind::RandomWithOrigins, "random_with_origins"),
+    (PermutationKind::RandomLocated, "random_located"),
     (PermutationKind::Told, "told"),
 ];
 
@@ -44,7 +44,7 @@ pub(super) fn read(word: &str, line: &mut LineCursor, into: &mut Description) ->
         "permutation" => {
             let name = line.word("the kind of the permutation")?;
             let kind = KINDS.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind);
-            let what = format!("'{name}' is none of random, random_with_origins and told");
+            let what = format!("'{name}' is none of random, random_located and told");
             let kind = kind.ok_or(LineError { at, what })?;
             let party = line.attribute("party")?;
             let what = "party is not below 65536".to_owned();

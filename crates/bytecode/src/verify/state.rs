@@ -18,7 +18,12 @@ impl Verifier<'_> {
                 self.check_register(i.immediates[0], faults);
                 self.revealed.insert(i.immediates[0]);
             }
-            Op::Switches | Op::Origins | Op::Tell => self.check_permutation(i, faults),
+            Op::Locate => {
+                self.check_register(i.immediates[0], faults);
+                self.check_locate(i, faults);
+                self.revealed.insert(i.immediates[0]);
+            }
+            Op::Switches | Op::Tell => self.check_permutation(i, faults),
             Op::SwapKnown => {
                 let party = i.immediates[0];
                 let is_of_party = self.switches.is_some_and(|(name, owner)| {
@@ -77,9 +82,7 @@ impl Verifier<'_> {
         let is_told = kind == PermutationKind::Told;
         let (element, count) = match i.op {
             Op::Switches => (ElementType::BIT, permutation.switches()),
-            Op::Origins | Op::Tell => {
-                (ElementType::unsigned(permutation.item_bits()), items.into())
-            }
+            Op::Tell => (ElementType::unsigned(permutation.item_bits()), items.into()),
             _ => unreachable!("it is about a permutation"),
         };
         if element != i.element && i.op != Op::Switches {
@@ -95,17 +98,13 @@ impl Verifier<'_> {
         }
         let is_right = match i.op {
             Op::Tell => is_told,
-            Op::Origins => kind == PermutationKind::RandomWithOrigins,
-            _ => true,
+            _ => !is_told,
         };
         if !is_right {
             faults.push(format!("permutation {index} has no {}", i.op.info().name));
         }
         let told = self.brought.get(&(index, Op::Tell));
         let gap = told.map_or(Some((0, 0)), |told| told.first_gap(items.into()));
-        if i.op == Op::Switches && is_told && gap.is_some() {
-            faults.push(format!("permutation {index} is used before all of it is told"));
-        }
         if i.op == Op::Tell && gap.is_some_and(|(next, _)| next != from) {
             faults.push(format!("permutation {index} is told from its first row to its last"));
         }
@@ -114,6 +113,48 @@ impl Verifier<'_> {
                 "{} {twice} of permutation {index} is there twice",
                 i.op.info().name
             ));
+        }
+    }
+
+    fn check_locate(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        let [_, told, hiding, last] = i.immediates;
+        let permutation = |index: u64| self.description.permutations.get(index as usize).copied();
+        let (Some(list), Some(hider)) = (permutation(told), permutation(hiding)) else {
+            let count = self.description.permutations.len();
+            return faults.push(format!(
+                "there are no permutations {told} and {hiding}, only {count} in all"
+            ));
+        };
+        let kinds = (list.kind, hider.kind);
+        if kinds != (PermutationKind::Told, PermutationKind::RandomLocated) {
+            faults.push("items are located in a told and a random_located permutation".to_owned());
+        } else if list.items != hider.items || list.party == hider.party {
+            faults.push(format!(
+                "permutations {told} and {hiding} are of one party, or not of equally many items"
+            ));
+        }
+        let element = ElementType::unsigned(list.item_bits());
+        if element != i.element {
+            faults.push(format!("this is {element} for permutation {told}, not {}", i.element));
+        }
+        let is_partial = |index, op, count| match self.brought.get(&(index, op)) {
+            Some(brought) => brought.first_gap(count).is_some(),
+            None => true,
+        };
+        if is_partial(told, Op::Tell, list.items.into())
+            || is_partial(hiding, Op::Switches, hider.switches())
+        {
+            faults.push(format!(
+                "permutations {told} and {hiding} are used before all of them is there"
+            ));
+        }
+        for index in [told, hiding] {
+            if self.located.insert(index, last > 0) == Some(true) {
+                faults.push(format!("permutation {index} was used for the last time before"));
+            }
+        }
+        if last > 1 {
+            faults.push(format!("'last' is 0 or 1, not {last}"));
         }
     }
 
@@ -128,8 +169,13 @@ impl Verifier<'_> {
                 Op::Switches => permutation.switches(),
                 _ => permutation.items.into(),
             };
-            let has_switches = self.brought.contains_key(&(*index, Op::Switches));
-            if brought.first_gap(all).is_some() || !has_switches {
+            let is_used = match permutation.kind {
+                PermutationKind::Random => true,
+                PermutationKind::RandomLocated | PermutationKind::Told => {
+                    self.located.contains_key(index)
+                }
+            };
+            if brought.first_gap(all).is_some() || !is_used {
                 partly.push(*index);
             }
         }

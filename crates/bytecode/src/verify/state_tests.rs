@@ -15,12 +15,12 @@ const ITEM: ElementType = ElementType::unsigned(2);
 
 fn description() -> Description {
     let permutation = |kind| Permutation { party: 0, items: 4, kind };
-    let kinds =
-        [PermutationKind::Random, PermutationKind::RandomWithOrigins, PermutationKind::Told];
+    let told = Permutation { party: 1, ..permutation(PermutationKind::Told) };
+    let random = [PermutationKind::Random, PermutationKind::RandomLocated].map(permutation);
     Description {
         parties: vec!["a".to_owned(), "b".to_owned()],
         regions: vec![Region { element: BYTE, rows: 10 }].into(),
-        permutations: kinds.map(permutation).to_vec().into(),
+        permutations: [random.to_vec(), vec![told]].concat().into(),
         registers: 2,
         ..Description::default()
     }
@@ -32,7 +32,7 @@ struct Draft(Vec<Instruction>, u64);
 
 impl Draft {
     fn push(
-        mut self,
+        self,
         op: Op,
         (element, lanes): (ElementType, u32),
         operands: &[u64],
@@ -41,6 +41,19 @@ impl Draft {
         let mut instruction = Instruction::new(op, element, lanes);
         instruction.operands[..operands.len()].copy_from_slice(operands);
         instruction.immediates[..2].copy_from_slice(&immediates);
+        self.record(instruction)
+    }
+
+    /// Locates value 3, an item, by a told permutation and a hiding one.
+    fn locate(self, [told, hiding]: [u64; 2], last: u64) -> Draft {
+        let mut instruction = Instruction::new(Op::Locate, ITEM, 1);
+        instruction.operands[0] = 3;
+        instruction.immediates = [1, told, hiding, last];
+        self.record(instruction)
+    }
+
+    fn record(mut self, mut instruction: Instruction) -> Draft {
+        let op = instruction.op;
         for k in 0..op.info().results.len() {
             instruction.results[k] = self.1;
             self.1 += 1;
@@ -104,37 +117,50 @@ fn rows_are_of_a_region_and_registers_have_values() {
 #[test]
 fn permutations_bring_what_they_have() {
     let bits = (ElementType::BIT, 2);
-    let told = values().push(Op::Tell, (ITEM, 4), &[1], [2, 0]);
     let all = (ElementType::BIT, 5);
-    let right = told
-        .clone()
-        .push(Op::Switches, all, &[], [1, 0])
-        .push(Op::Origins, (ITEM, 4), &[], [1, 0])
-        .push(Op::Switches, bits, &[], [2, 0])
-        .push(Op::Switches, (ElementType::BIT, 3), &[], [2, 2])
+    let right = values()
+        .push(Op::Switches, bits, &[], [0, 2])
         .push(Op::Switches, (ElementType::BIT, 1), &[], [0, 4])
-        .push(Op::Switches, (ElementType::BIT, 4), &[], [0, 0])
-        .push(Op::Constant, (BYTE, 4), &[], [0, 0])
-        .push(Op::SwapKnown, (BYTE, 4), &[8, 9, 9], [0, 0]);
+        .push(Op::Switches, bits, &[], [0, 0])
+        .push(Op::Constant, (BYTE, 2), &[], [0, 0])
+        .push(Op::SwapKnown, (BYTE, 2), &[5, 6, 6], [0, 0]);
     right.is_right();
-    values().push(Op::Switches, all, &[], [2, 0]).has("before all of it is told");
+    values().push(Op::Switches, all, &[], [2, 0]).has_first("permutation 2 has no switches");
     values().push(Op::Switches, bits, &[], [0, 4]).has("permutation 0 has 5, not 2 from 4");
     values().push(Op::Switches, bits, &[], [3, 0]).has("no permutation 3");
     values().push(Op::Switches, (ITEM, 2), &[], [0, 0]).has_first("switches are u1");
     values().push(Op::Switches, bits, &[], [0, 0]).has("used in part");
-    told.has("used in part");
     let whole = values().push(Op::Switches, all, &[], [0, 0]);
     let last = (ElementType::BIT, 1);
     whole.clone().push(Op::Switches, last, &[], [0, 4]).has("4 of permutation 0 is there twice");
-    whole.clone().push(Op::Origins, (ITEM, 4), &[], [0, 0]).has("permutation 0 has no origins");
     whole.clone().push(Op::Tell, (ITEM, 4), &[1], [0, 0]).has("permutation 0 has no tell");
-    let part = values().push(Op::LaneSlice, (ITEM, 2), &[1], [0, 4]);
-    let part = part.push(Op::Tell, (ITEM, 2), &[3], [2, 2]);
-    part.push(Op::Tell, (ITEM, 2), &[3], [2, 0]).has_first("from its first row to its last");
     let swap = whole.push(Op::Constant, (BYTE, 5), &[], [0, 0]);
     swap.clone().push(Op::SwapKnown, (BYTE, 5), &[3, 4, 4], [1, 0]).has("of party 1");
     let swap = swap.push(Op::Switches, all, &[], [1, 0]);
-    swap.push(Op::SwapKnown, (BYTE, 5), &[3, 4, 4], [0, 0]).has("needs the switches");
+    swap.push(Op::SwapKnown, (BYTE, 5), &[3, 4, 4], [0, 0]).has_first("needs the switches");
+}
+
+#[test]
+fn items_are_located_in_what_was_told() {
+    let all = (ElementType::BIT, 5);
+    let item = values().push(Op::Constant, (ITEM, 1), &[], [0, 0]);
+    let told = item.clone().push(Op::Tell, (ITEM, 4), &[1], [2, 0]);
+    let both = told.clone().push(Op::Switches, all, &[], [1, 0]);
+    let right = both.clone().locate([2, 1], 0).locate([2, 1], 1);
+    right.is_right();
+    right.push(Op::RegionLoadAt, (BYTE, 1), &[], [0, 1]).is_right();
+    told.has("permutation 2 is used in part");
+    both.clone().has_first("permutation 1 is used in part");
+    told.clone().locate([2, 1], 0).has_first("before all of them is there");
+    item.push(Op::Switches, all, &[], [1, 0]).locate([2, 1], 0).has_first("before all of them");
+    let ended = both.clone().locate([2, 1], 1).locate([2, 1], 0);
+    ended.has_first("used for the last time before");
+    both.clone().locate([1, 2], 0).has_first("a told and a random_located");
+    both.clone().locate([2, 7], 0).has_first("no permutations 2 and 7");
+    both.clone().locate([2, 1], 2).has("'last' is 0 or 1, not 2");
+    let part = values().push(Op::LaneSlice, (ITEM, 2), &[1], [0, 4]);
+    let part = part.push(Op::Tell, (ITEM, 2), &[3], [2, 2]);
+    part.push(Op::Tell, (ITEM, 2), &[3], [2, 0]).has_first("from its first row to its last");
 }
 
 /// Operations on state are never split into issue and finish.

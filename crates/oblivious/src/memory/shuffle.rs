@@ -1,8 +1,8 @@
 //! Permutations of rows that no party knows, and the inverse of what they do: Zahur et al. 2016, section V.
 //!
-//! Each of two parties applies a permutation of its own, by a Waksman network whose switches it knows. The position of
-//! each row follows from two more passes: one party hides the order of the rows under a fresh permutation, the other
-//! one is told the result, which is uniform, and moves the numbers of the rows by it.
+//! Each of two parties applies a permutation of its own, by a Waksman network whose switches it knows. For the position
+//! map, one party hides the order of the rows under a fresh permutation by one more pass, and the other one is told the
+//! result, which is uniform: together they know where each row lies.
 //!
 //! Cost of a pass over `n` rows of `b` bits: `W(n) b` ANDs with a bit that one party knows, which are half as
 //! long as others; `W(n) = w n - 2^w + 1` for `w = ceil(log2 n)`. Rounds: one opening for the position map.
@@ -130,21 +130,25 @@ fn swap_first(
     (with_rest(head, first), with_rest(other, second))
 }
 
-/// For each row its place: `numbers` are the rows that lie at each place.
-#[track_caller]
-pub(super) fn places(tracer: &Tracer, numbers: Vec<Value>) -> Vec<Value> {
-    let lanes = numbers[0].lanes().next_power_of_two();
-    let mut hidden = Columns::new(vec![numbers], lanes);
-    let items = hidden.rows as u32;
-    let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomWithOrigins);
-    hidden.apply(&hiding);
-    let told = tracer.permutation(TOLD, items, PermutationKind::Told);
-    let starts = || Columns::chunks(items.into(), lanes);
-    for ((start, _), rows) in starts().zip(&hidden.trimmed(0)) {
-        told.tell(start, rows);
+/// The order of some rows, of which one party knows the inverse under the permutation of the other one.
+pub(super) struct HiddenOrder {
+    pub(super) told: PartyPermutation,
+    pub(super) hiding: PartyPermutation,
+}
+
+impl HiddenOrder {
+    /// `numbers` are the rows that lie at each place.
+    #[track_caller]
+    pub(super) fn new(tracer: &Tracer, numbers: Vec<Value>) -> HiddenOrder {
+        let lanes = numbers[0].lanes().next_power_of_two();
+        let mut hidden = Columns::new(vec![numbers], lanes);
+        let items = hidden.rows as u32;
+        let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomLocated);
+        hidden.apply(&hiding);
+        let told = tracer.permutation(TOLD, items, PermutationKind::Told);
+        for ((start, _), rows) in Columns::chunks(items.into(), lanes).zip(&hidden.trimmed(0)) {
+            told.tell(start, rows);
+        }
+        HiddenOrder { told, hiding }
     }
-    let origins = starts().map(|(start, count)| hiding.origins(start, count)).collect();
-    let mut places = Columns::new(vec![origins], lanes);
-    places.apply(&told);
-    places.trimmed(0)
 }

@@ -103,7 +103,9 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
 fn a_memory_is_an_array() {
     let mut seeds = Seeds::fresh();
     for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
-        for (rows, count) in [(1, 4), (2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100), (131, 90)] {
+        for (rows, count) in
+            [(1, 4), (2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100), (131, 90)]
+        {
             check(rows, count, method, seeds.draw());
         }
     }
