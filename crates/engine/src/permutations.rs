@@ -83,10 +83,16 @@ impl PermutationPeak {
                     self.now_bytes = self.now_bytes - bytes + located_bytes(shape);
                 }
             }
-            Op::Locate if i.immediates[3] > 0 => {
-                let both = [i.immediates[1], i.immediates[2]].into_iter().filter_map(shape);
-                let bytes = both.map(located_bytes).sum();
-                self.now_bytes = self.now_bytes.saturating_sub(bytes);
+            Op::Locate => {
+                let [_, told, hiding, last] = i.immediates;
+                // A driver may hold a copy of the table with as many rows as numbers of items.
+                let rows = shape(told).map_or(0, |told| u64::from(told.items).next_power_of_two());
+                self.peak_bytes = self.peak_bytes.max(self.now_bytes + 4 * rows);
+                if last > 0 {
+                    let both = [told, hiding].into_iter().filter_map(shape);
+                    let bytes = both.map(located_bytes).sum();
+                    self.now_bytes = self.now_bytes.saturating_sub(bytes);
+                }
             }
             _ => {}
         }
@@ -221,9 +227,78 @@ impl OwnPermutations {
 
 #[cfg(test)]
 mod tests {
-    use phineus_circuits::permutation::switch_count;
+    use phineus_bytecode::ElementType;
+    use phineus_bytecode::random::{SeededRng, Seeds};
+    use phineus_circuits::permutation::{Layer, layers, switch_count};
 
     use super::*;
+
+    /// A told order and a hiding permutation name the place of each item; both are dropped after the last use.
+    #[test]
+    fn items_are_located() {
+        let mut seeds = Seeds::fresh();
+        for items in [2u32, 3, 7, 40] {
+            let permutation = |party, kind| Permutation { party, items, kind };
+            let description = Description {
+                parties: vec!["a".to_owned(), "b".to_owned()],
+                permutations: vec![
+                    permutation(0, PermutationKind::Told),
+                    permutation(1, PermutationKind::RandomLocated),
+                ]
+                .into(),
+                ..Description::default()
+            };
+            let mut own = OwnPermutations::new(&description);
+            let mut peak = PermutationPeak::default();
+            let element = ElementType::unsigned(description.permutations[0].item_bits());
+            let tell = Instruction::new(Op::Tell, element, items);
+            let seed = seeds.draw();
+            let mut random = SeededRng::new(seed);
+            let told = random_permutation(items as usize, &mut |words| {
+                words.fill_with(|| random.next_u64());
+            });
+            own.tell(&tell, told.iter().map(|&item| Lane::from(item))).expect("a permutation");
+            let count = description.permutations[1].switches() as u32;
+            let mut switches = Instruction::new(Op::Switches, ElementType::BIT, count);
+            switches.immediates[0] = 1;
+            let bits = own.bring(&switches, &mut |words| words.fill_with(|| random.next_u64()));
+            // Where the hiding permutation moves each place, by its network.
+            let mut contents: Vec<u32> = (0..items).collect();
+            let mut bits = bits.iter();
+            for Layer { stride, switches } in layers(items.into()) {
+                let firsts = (0..items as usize).filter(|i| i & stride as usize == 0);
+                for (i, &bit) in firsts.take(switches as usize).zip(bits.by_ref()) {
+                    contents.swap(i, i + stride as usize * bit as usize);
+                }
+            }
+            let mut locate = Instruction::new(Op::Locate, element, 1);
+            locate.immediates = [0, 0, 1, 0];
+            for (position, &item) in (0..).zip(&told) {
+                assert_eq!(own.told_positions(&locate)[item as usize], position, "seed {seed}");
+                let place = own.place(&locate, position);
+                assert_eq!(place, contents[position as usize], "{items} items, seed {seed}");
+            }
+            locate.immediates[3] = 1;
+            own.end_located(&locate);
+            assert!(own.told_positions(&locate).is_empty());
+            for instruction in [tell, switches, locate] {
+                peak.push(&description, &instruction);
+            }
+            assert_eq!((peak.now_bytes, peak.at_work.len()), (0, 0));
+            assert!(peak.bytes() > 2 * BYTES_PER_ITEM);
+        }
+    }
+
+    /// A list that is no permutation is noticed when all of it was told.
+    #[test]
+    fn a_list_with_an_item_twice_is_refused() {
+        let told = Permutation { party: 0, items: 3, kind: PermutationKind::Told };
+        let description = Description { permutations: vec![told].into(), ..Description::default() };
+        let mut own = OwnPermutations::new(&description);
+        let tell = Instruction::new(Op::Tell, ElementType::unsigned(2), 3);
+        let lanes = [0u32, 2, 2].map(Lane::from);
+        assert_eq!(own.tell(&tell, lanes.into_iter()), Err(NotAPermutation));
+    }
 
     /// The bytecode counts the switches that the circuits have.
     #[test]

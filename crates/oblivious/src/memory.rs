@@ -1,8 +1,8 @@
 //! [`Memory`]: an array whose rows are read and written at secret indices.
 //!
 //! Cost in ANDs, of `n` rows of `b` bits with `k = log2 n`: an access by [`MemoryMethod::Scan`] takes `n (b + 1)`
-//! to read and twice that to change; one by [`MemoryMethod::SquareRoot`] some `sqrt(n log n) (b + 2k)`, and an
-//! opened index for each level.
+//! to read and twice that to change; one by [`MemoryMethod::SquareRoot`] some `sqrt(2 n k) (b + k)`, one opened
+//! index, and a message of `2^k` numbers of rows. `docs/protocols/oram.md` has the exact costs.
 
 mod position_map;
 mod scan;

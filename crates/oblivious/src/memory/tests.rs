@@ -111,9 +111,20 @@ fn a_memory_is_an_array() {
     }
 }
 
-/// Large enough for maps of two levels, and through several shuffles.
+/// Numbers of rows that are no power of two, through several shuffles.
 #[test]
-fn maps_of_maps() {
+fn memories_of_any_size() {
+    let mut seeds = Seeds::fresh();
+    for _ in 0..12 {
+        let seed = seeds.draw();
+        let rows = SeededRng::new(seed).below(300) + 1;
+        check(rows, 40, MemoryMethod::SquareRoot, seed);
+    }
+}
+
+/// Unused rows are found in several words, and rows lie in many chunks.
+#[test]
+fn memories_of_many_rows() {
     for rows in [1000, 1009, 1024] {
         check(rows, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
     }

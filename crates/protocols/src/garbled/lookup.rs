@@ -41,7 +41,7 @@ pub(super) struct Lookups {
 /// `2 x` in GF(2^128) modulo `X^128 + X^7 + X^2 + X + 1`.
 fn double(x: Block) -> Block {
     let bits = x.to_bits();
-    Block::from_bits(bits << 1 ^ (bits >> 127) * 0x87)
+    Block::from_bits((bits << 1) ^ ((bits >> 127) * 0x87))
 }
 
 /// The sum of `2^i` times label `i`.
