@@ -15,7 +15,7 @@
 
 use phineus_bytecode::Instruction;
 use phineus_channels::Channel;
-use phineus_crypto::{Block, CrHash, Delta, SecretBit};
+use phineus_crypto::{Block, CrHash, Delta, SecretBit, declassify_value};
 use zeroize::Zeroizing;
 
 use crate::ProtocolError;
@@ -121,9 +121,9 @@ impl Lookups {
         channel: &mut impl Channel,
     ) -> Result<u32, ProtocolError> {
         let (hash, bytes) = (self.next_hash(), packed_bytes(i));
-        // Select bits are uniform, and independent of the item.
         let bits = wires.iter().enumerate();
-        let wanted = bits.fold(0, |row, (i, wire)| row | (wire.select_u64() as usize) << i);
+        let wanted = bits.fold(0, |row, (i, wire)| row | wire.select_u64() << i);
+        let wanted = declassify_value(wanted, "uniform, whatever the item is") as usize;
         let mut key = [combined(wires.iter().copied())];
         hash.hash_blocks(wanted as u64, &mut key);
         let (rows, piece) = (1usize << wires.len(), 1 << wires.len().min(PIECE_BITS));
