@@ -279,6 +279,9 @@ ops! {
 
     /// As `cond_swap`; the selecting bits are switches of a permutation of party `party`.
     SwapKnown = 217 "swap_known" (Bit, Same, Same) -> (Same, Same) [imm("party")] any, None;
+    /// Opens, into register `register`, where an item of permutation `told` comes from under permutation `hiding`.
+    Locate = 218 "locate" (Same) -> ()
+        [imm("register"), imm("told"), imm("hiding"), imm("last")] one_word, None;
 
     /// Makes the lanes cells of column `column` of memory `memory`, from row `row` on, before any access.
     MemorySet = 220 "memory_set" (Same) -> () [imm("memory"), imm("column"), imm("row")]

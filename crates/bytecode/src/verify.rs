@@ -10,7 +10,8 @@
 //!
 //! 4. A memory has the columns and rows that are used, and is set before it is accessed.
 //!    A public register has a value before it selects a row, a range of constant rows lies in its region,
-//!    and what is asked of a permutation exists: of an inverse only after its party was told all of it.
+//!    and what is asked of a permutation exists: its inverse, or where an item is, only after all of it
+//!    is there.
 //!
 //! A program (instructions name values):
 //! 5. Results are named 0, 1, 2, ... in order; an operand is defined before its use.
@@ -184,6 +185,8 @@ pub(crate) struct Verifier<'a> {
     revealed: HashSet<u64>,
     /// By permutation and operation: the switches or rows that were brought or told.
     brought: HashMap<(u64, Op), Intervals>,
+    /// Permutations that items were located in, and whether for the last time.
+    located: HashMap<u64, bool>,
     /// The last value that is switches, and whose.
     switches: Option<(u64, u16)>,
 }
@@ -207,6 +210,7 @@ impl<'a> Verifier<'a> {
             set: HashMap::new(),
             revealed: HashSet::new(),
             brought: HashMap::new(),
+            located: HashMap::new(),
             switches: None,
         }
     }

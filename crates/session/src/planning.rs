@@ -9,7 +9,7 @@ mod ordering;
 
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Description, FileKind, Permutation, PermutationKind};
+use phineus_bytecode::{Description, FileKind, Permutation};
 use phineus_plan::Scratch;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_protocols::batch_scale;
@@ -224,9 +224,7 @@ fn check_state(description: &Description, protocol: Protocol) -> Result<(), Fail
     let has_state = !description.regions.is_empty()
         || !description.permutations.is_empty()
         || description.registers > 0;
-    let is_wrong = |permutation: &Permutation| {
-        permutation.kind == PermutationKind::Told && permutation.party != 0
-    };
+    let is_wrong = |permutation: &Permutation| permutation.kind.is_told() && permutation.party != 0;
     if description.permutations.iter().any(is_wrong) {
         let message = "the program has a permutation that another party than the first one is told";
         return Err(Failure::new(codes::NO_OPENING_INSIDE, message));

@@ -26,7 +26,13 @@ impl Op {
     /// operations.
     #[inline]
     pub fn is_stateful(self) -> bool {
-        self.is_region() || self.is_of_permutation() || self.is_of_memory() || self == Op::Reveal
+        self.is_region() || self.is_of_permutation() || self.is_of_memory() || self.opens_inside()
+    }
+
+    /// Returns whether it opens a value into a register.
+    #[inline]
+    pub fn opens_inside(self) -> bool {
+        matches!(self, Op::Reveal | Op::Locate)
     }
 
     /// Returns whether it is about a memory that is accessed at secret indices. Such operations are replaced by others

@@ -19,6 +19,7 @@ use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
 use crate::garbled::known::{GarblerGates, KnownGates, ROW_BYTES, clear_select_bit, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
+use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, is_last_told, learns, owner, pack, packed_bytes, totals};
 
@@ -46,6 +47,7 @@ pub struct Garbler<C> {
     /// Generator for the permutations of this party.
     draws: Prg,
     known: KnownGates,
+    lookups: Lookups,
     scratch: Zeroizing<Vec<Block>>,
     bits: Zeroizing<Vec<u8>>,
 }
@@ -97,6 +99,7 @@ impl<C: Channel> Garbler<C> {
             permutations: OwnPermutations::new(description),
             draws: Prg::from_seed(prg.next_block()),
             known: KnownGates::default(),
+            lookups: Lookups::new(start),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
             bits: Zeroizing::default(),
         };
@@ -229,6 +232,19 @@ impl<C: Channel> Garbler<C> {
         })
     }
 
+    /// Sends where an item is in what this party was told; the evaluator answers where that place comes from.
+    fn locate(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        let GarblerAlgebra { channel, delta, .. } = &mut self.algebra;
+        let table = self.permutations.told_positions(i);
+        self.lookups.garble(delta, (i, wires), table, channel)?;
+        self.permutations.end_located(i);
+        // The answer is the place itself.
+        let select_bits = Zeroizing::new(vec![0; packed_bytes(i)]);
+        self.expected.push_back(PendingMessage::Opening { count: wires.len(), select_bits });
+        self.wait()?;
+        Ok(from_bits(&self.bits, 1, 0))
+    }
+
     /// Labels of *false* for inputs of the evaluator.
     fn evaluator_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
         while !wires.is_empty() {
@@ -292,6 +308,9 @@ impl<C: Channel> Driver for Garbler<C> {
     }
 
     fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        if i.op == Op::Locate {
+            return self.locate(i, wires);
+        }
         let length = packed_bytes(i);
         self.algebra.channel.send_with(length, |bytes| {
             pack(wires.iter().map(|wire| wire.select_u64()), bytes);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::binary::FORMAT_VERSION;
-use phineus_bytecode::{Description, InputPort, OutputPort, PermutationKind};
+use phineus_bytecode::{Description, InputPort, OutputPort};
 use phineus_channels::CONTROL_BYTES_MAX;
 use phineus_ot::SessionId;
 use sha2::{Digest, Sha256};
@@ -39,7 +39,7 @@ pub fn agreement(
         add(what, description.registers.to_string());
     }
     let told = description.permutations.iter();
-    let told = told.filter(|permutation| permutation.kind == PermutationKind::Told).count();
+    let told = told.filter(|permutation| permutation.kind.is_told()).count();
     if told > 0 {
         add("permutations that a party is told".to_owned(), told.to_string());
     }

@@ -127,6 +127,10 @@ impl Definition for SharesProtocol {
         self.garbles
     }
 
+    fn looks_up_in_tables(&self) -> bool {
+        false
+    }
+
     fn reveals_inside_blocks(&self) -> bool {
         false
     }
