@@ -128,7 +128,7 @@ impl Level {
             };
             (0..positions).map(bit).collect()
         };
-        let child = (capacity > FRONT as u64).then(|| capacity / 2);
+        let child = (capacity > FRONT as u64).then_some(capacity / 2);
         let child = child.map(|capacity| Level::new(tracer, elements, capacity, 2 * items));
         Level {
             slots: vec![slot; SLOTS],

@@ -9,9 +9,9 @@ use phineus_frontend::{
     Arguments, Element, OutputRows, Parameter, Program, ProgramError, Tracer, U32, Value, column,
     receivers, to_parameter,
 };
-use phineus_oblivious::{Memory, MemoryMethod};
+use phineus_oblivious::Memory;
 
-use super::choices::choice;
+use super::choices::{memory_method, memory_parameter};
 use super::random::random_table;
 use super::sites;
 
@@ -81,12 +81,7 @@ impl Program for BinarySearch {
         vec![
             Parameter::new("n", "1000", "rows of the table, where no file says"),
             Parameter::new("searches", "1", "keys that are looked for, where no file says"),
-            Parameter::new(
-                "memory",
-                "scan",
-                "how rows are read: scan (all rows each time) or square-root (Square-Root ORAM, \
-                 garbled only)",
-            ),
+            memory_parameter(),
             to_parameter("all"),
         ]
     }
@@ -102,10 +97,7 @@ impl Program for BinarySearch {
             let what = format!("the table has at most {ROWS_MAX} rows, not {rows}");
             return Err(ProgramError::Refused(what));
         }
-        let method = match choice(arguments, "memory", &["scan", "square-root"])? {
-            "scan" => MemoryMethod::Scan,
-            _ => MemoryMethod::SquareRoot,
-        };
+        let method = memory_method(arguments)?;
         let names = sites();
         let to = receivers(arguments, &names)?;
         let mut table = tracer.input("table", rows).by("site_a").sorted(1).unique();

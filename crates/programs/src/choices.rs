@@ -1,7 +1,8 @@
 //! Parameters that several programs have: a sharing, a choice, a width.
 
 use phineus_bytecode::Sharing;
-use phineus_frontend::{Arguments, ProgramError};
+use phineus_frontend::{Arguments, Parameter, ProgramError};
+use phineus_oblivious::MemoryMethod;
 
 const SHARINGS: [(&str, Sharing); 4] = [
     ("any", Sharing::Any),
@@ -44,4 +45,20 @@ pub fn width(arguments: &Arguments, least: u16, most: u16) -> Result<u16, Progra
         return Err(arguments.bad("width", &expected));
     }
     Ok(width)
+}
+
+/// Parameter `memory`.
+pub fn memory_parameter() -> Parameter {
+    Parameter::new(
+        "memory",
+        "scan",
+        "how rows are found: scan (all rows each time) or square-root (Square-Root ORAM, garbled \
+         only)",
+    )
+}
+
+/// How parameter `memory` says that rows are found.
+pub fn memory_method(arguments: &Arguments) -> Result<MemoryMethod, ProgramError> {
+    let method = choice(arguments, "memory", &["scan", "square-root"])?;
+    Ok(if method == "scan" { MemoryMethod::Scan } else { MemoryMethod::SquareRoot })
 }

@@ -15,7 +15,9 @@ mod millionaires;
 mod password_reuse;
 mod psi;
 pub mod random;
+mod scrypt;
 mod sorting;
+mod unrolled;
 
 use phineus_frontend::Program;
 
@@ -40,6 +42,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(cnn::NeuralNetwork),
         Box::new(WithComputingParties(gcd::GreatestDivisor)),
         Box::new(binary_search::BinarySearch),
+        Box::new(WithComputingParties(scrypt::Scrypt)),
     ]
 }
 
