@@ -1,5 +1,6 @@
 //! The built-in programs.
 
+mod bfs;
 mod binary_search;
 mod biometric;
 pub mod choices;
@@ -7,6 +8,7 @@ mod cnn;
 mod computing_parties;
 mod encryption;
 mod gcd;
+mod graph;
 mod join;
 mod layers;
 mod linear_layer;
@@ -43,6 +45,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(WithComputingParties(gcd::GreatestDivisor)),
         Box::new(binary_search::BinarySearch),
         Box::new(WithComputingParties(scrypt::Scrypt)),
+        Box::new(WithComputingParties(bfs::BreadthFirstSearch)),
     ]
 }
 
