@@ -7,6 +7,7 @@ pub mod choices;
 mod cnn;
 mod computing_parties;
 mod encryption;
+mod gale_shapley;
 mod gcd;
 mod graph;
 mod join;
@@ -46,6 +47,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(binary_search::BinarySearch),
         Box::new(WithComputingParties(scrypt::Scrypt)),
         Box::new(WithComputingParties(bfs::BreadthFirstSearch)),
+        Box::new(WithComputingParties(gale_shapley::GaleShapley)),
     ]
 }
 
