@@ -6,6 +6,7 @@ mod biometric;
 pub mod choices;
 mod cnn;
 mod computing_parties;
+mod dijkstra;
 mod encryption;
 mod gale_shapley;
 mod gcd;
@@ -47,6 +48,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(binary_search::BinarySearch),
         Box::new(WithComputingParties(scrypt::Scrypt)),
         Box::new(WithComputingParties(bfs::BreadthFirstSearch)),
+        Box::new(WithComputingParties(dijkstra::Dijkstra)),
         Box::new(WithComputingParties(gale_shapley::GaleShapley)),
     ]
 }
