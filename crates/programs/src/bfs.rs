@@ -111,7 +111,7 @@ impl Program for BreadthFirstSearch {
                 frontier = frontier.iter().flat_map(|&vertex| neighbours[vertex].clone()).collect();
                 distance += 1;
             }
-            vec![clear_result(distance_element(&shape), &distances)]
+            vec![clear_result(&shape, distance_element(&shape), &distances)]
         }))
     }
 

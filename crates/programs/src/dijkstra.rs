@@ -22,7 +22,7 @@ use super::{choices, sites, unrolled};
 use tournament::Tournament;
 
 /// Instructions of an iteration besides accesses of memories, about.
-const ITERATION: u128 = 100;
+const ITERATION: u128 = 350;
 
 /// Finds shortest paths.
 pub(super) struct Dijkstra;
@@ -131,7 +131,7 @@ impl Program for Dijkstra {
                     }
                 }
             }
-            vec![clear_result(element, &distances)]
+            vec![clear_result(&shape, element, &distances)]
         }))
     }
 

@@ -18,7 +18,7 @@ use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
     Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column, lanes_for,
-    receivers, to_parameter,
+    receivers, rechunk, to_parameter,
 };
 use phineus_oblivious::{Memory, MemoryMethod, Queue, SortKey, sort};
 
@@ -112,18 +112,21 @@ impl Sizes {
     #[track_caller]
     fn lists(&self, tracer: &Tracer) -> Memory {
         let ranks = self.read(tracer, SITES[0], "reviewer");
-        let lanes = lanes_for(self.rank().width());
+        let number = self.element().width();
+        let lanes = lanes_for(2 * number + self.rank().width());
         let numbers = |number: &dyn Fn(u64) -> u64| {
             let rows = (0..self.pairs * self.pairs).map(|row| Lane::from(number(row)));
             public_column(tracer, self.element(), lanes, rows)
         };
         let proposers = numbers(&|row| row % self.pairs);
         let reviewers = numbers(&|row| row / self.pairs);
-        let elements = [self.element(), self.rank(), self.element()];
-        let columns = vec![proposers, ranks, reviewers];
-        let rows = Records::from_pieces(tracer, lanes, &elements, columns);
-        let key = SortKey::column(0).then(SortKey::column(1)).then(SortKey::column(2));
-        let reviewers = sort(rows, &key).into_columns().swap_remove(2);
+        let ranks = rechunk(ranks, lanes);
+        // One number that has the key on top and is all of the row.
+        let rows = reviewers.iter().zip(&ranks).zip(&proposers);
+        let rows = rows.map(|((low, middle), high)| low.bit_concat(middle).bit_concat(high));
+        let rows = Records::from_columns(tracer, lanes, vec![rows.collect()]);
+        let sorted = sort(rows, &SortKey::column(0)).into_columns().swap_remove(0);
+        let reviewers = sorted.iter().map(|row| row.bit_slice(0, number)).collect();
         self.memory(tracer, self.element(), reviewers)
     }
 

@@ -174,7 +174,7 @@ impl Graph {
     pub(super) fn new(tracer: &Tracer, shape: &GraphShape, distances: &Distances) -> Graph {
         let edges = shape.read(tracer);
         let layout = layout(tracer, shape, &edges);
-        let lanes = layout.chunk_lanes();
+        let lanes = lanes_for(distances.element.width());
         let initial = (0..shape.vertices).map(|vertex| match vertex == shape.source {
             true => distances.at_source,
             false => distances.elsewhere,
@@ -236,7 +236,8 @@ fn followed(tracer: &Tracer, shape: &GraphShape, edges: Records) -> Records {
 #[track_caller]
 fn layout(tracer: &Tracer, shape: &GraphShape, edges: &Records) -> Records {
     let (vertex, edge) = (shape.vertex_element(), shape.edge_element());
-    let lanes = lanes_for(vertex.width().max(edge.width()));
+    // Rows are compared by a vertex and a bit.
+    let lanes = lanes_for(edge.width().max(vertex.width() + 1));
     let elements = [vertex, ElementType::BIT];
     // Edges follow the vertex where they begin.
     let kind = |bit: u8, rows: u64| -> Vec<Value> {
@@ -316,9 +317,10 @@ impl SearchState {
     }
 }
 
-/// The columns of the result: for each vertex whether it can be reached, and its distance, or 0.
-pub(super) fn result_columns(distance: ElementType) -> Vec<Column> {
+/// The columns of the result: each vertex, whether it can be reached, and its distance, or 0.
+fn result_columns(shape: &GraphShape, distance: ElementType) -> Vec<Column> {
     vec![
+        column("vertex", shape.vertex_element(), Encoding::Number),
         column("reached", ElementType::BIT, Encoding::Number),
         column("distance", distance, Encoding::Number),
     ]
@@ -333,24 +335,32 @@ pub(super) fn give_out(
     distance: ElementType,
     result: impl Fn(&Value) -> [Value; 2],
 ) {
-    let mut rows = output.rows(&result_columns(distance), shape.vertices);
-    let numbers = (0..shape.vertices).map(Lane::from);
-    let mut distances = Vec::new();
-    for vertex in public_column(&graph.tracer, shape.vertex_element(), 1, numbers) {
-        distances.push(graph.vertices.read(&vertex).swap_remove(0));
-    }
-    for chunk in rechunk(distances, lanes_for(distance.width())) {
-        let [reached, distance] = result(&chunk);
-        rows.push(&[&reached, &distance]);
+    let mut rows = output.rows(&result_columns(shape, distance), shape.vertices);
+    let numbers = |lanes: u32| {
+        let numbers = (0..shape.vertices).map(Lane::from);
+        public_column(&graph.tracer, shape.vertex_element(), lanes, numbers)
+    };
+    let lanes = lanes_for(distance.width().max(shape.vertex_element().width()));
+    let (single, chunks) = (numbers(1), numbers(lanes));
+    let distances: Vec<Value> =
+        single.iter().map(|vertex| graph.vertices.read(vertex).swap_remove(0)).collect();
+    for (vertices, distances) in chunks.iter().zip(rechunk(distances, lanes)) {
+        let [reached, distance] = result(&distances);
+        rows.push(&[vertices, &reached, &distance]);
     }
     rows.finish();
 }
 
 /// The result for distances in the clear.
-pub(super) fn clear_result(distance: ElementType, distances: &[Option<u64>]) -> Table {
-    let mut table = Table::new(result_columns(distance));
-    for distance in distances {
-        table.push(&[Lane::from(distance.is_some()), Lane::from(distance.unwrap_or_default())]);
+pub(super) fn clear_result(
+    shape: &GraphShape,
+    distance: ElementType,
+    distances: &[Option<u64>],
+) -> Table {
+    let mut table = Table::new(result_columns(shape, distance));
+    for (vertex, distance) in distances.iter().enumerate() {
+        let reached = Lane::from(distance.is_some());
+        table.push(&[Lane::from(vertex), reached, Lane::from(distance.unwrap_or_default())]);
     }
     table
 }

@@ -25,9 +25,9 @@ fn distances(vertices: &str, source: &str, edges: [&[[u64; 2]]; 2], method: &str
     let outputs = reference::run(&BreadthFirstSearch, &arguments, &tables).expect("it runs");
     let twin = BreadthFirstSearch.twin(&arguments, &tables).expect("it has one").expect("it runs");
     assert!(BreadthFirstSearch.agrees(&outputs, &twin));
-    let cell = |row: u64| match outputs[0].cell(row, 0).is_zero() {
+    let cell = |row: u64| match outputs[0].cell(row, 1).is_zero() {
         true => "-".to_owned(),
-        false => outputs[0].cell(row, 1).to_string(),
+        false => outputs[0].cell(row, 2).to_string(),
     };
     (0..outputs[0].row_count()).map(cell).collect::<Vec<_>>().join(" ")
 }
@@ -59,6 +59,19 @@ fn random_graphs_agree_with_the_plaintext() {
         for method in ["scan", "square-root"] {
             let given = [("vertices", vertices.as_str()), ("memory", method)];
             check(&BreadthFirstSearch, &given, &[("site_a", a), ("site_b", b)], seeds.draw());
+        }
+    }
+}
+
+/// Sizes where numbers become a bit wider: chunks of lanes are cut for the widest of several numbers.
+#[test]
+fn numbers_of_all_widths_fit_their_chunks() {
+    for vertices in ["127", "128", "129", "255", "256", "257", "600"] {
+        for edges in ["1", "300"] {
+            let given = [("vertices", vertices), ("edges", edges), ("memory", "square-root")];
+            let arguments = Arguments::new(&BreadthFirstSearch, given).expect("known");
+            let traced = trace_to_file(&BreadthFirstSearch, &arguments);
+            assert!(traced.is_ok(), "{vertices} vertices: {:?}", traced.err());
         }
     }
 }

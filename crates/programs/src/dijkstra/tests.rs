@@ -27,9 +27,9 @@ fn distances(vertices: &str, source: &str, edges: [&[[u64; 3]]; 2], method: &str
     let outputs = reference::run(&Dijkstra, &arguments, &tables).expect("it runs");
     let twin = Dijkstra.twin(&arguments, &tables).expect("it has one").expect("it runs");
     assert!(Dijkstra.agrees(&outputs, &twin));
-    let cell = |row: u64| match outputs[0].cell(row, 0).is_zero() {
+    let cell = |row: u64| match outputs[0].cell(row, 1).is_zero() {
         true => "-".to_owned(),
-        false => outputs[0].cell(row, 1).to_string(),
+        false => outputs[0].cell(row, 2).to_string(),
     };
     (0..outputs[0].row_count()).map(cell).collect::<Vec<_>>().join(" ")
 }
@@ -118,6 +118,19 @@ fn a_tournament_has_the_least_key() {
     for count in [1, 2, 3, 5, 8, 21, 130] {
         for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
             check_tournament(count, method, seeds.draw());
+        }
+    }
+}
+
+/// Sizes where numbers become a bit wider: chunks of lanes are cut for the widest of several numbers.
+#[test]
+fn numbers_of_all_widths_fit_their_chunks() {
+    for vertices in ["127", "128", "129", "255", "256", "257", "600"] {
+        for edges in ["1", "300"] {
+            let given = [("vertices", vertices), ("edges", edges), ("memory", "square-root")];
+            let arguments = Arguments::new(&Dijkstra, given).expect("known");
+            let traced = trace_to_file(&Dijkstra, &arguments);
+            assert!(traced.is_ok(), "{vertices} vertices: {:?}", traced.err());
         }
     }
 }

@@ -88,6 +88,18 @@ fn matchings_are_stable_whatever_the_ranks() {
     }
 }
 
+/// Sizes where numbers become a bit wider: chunks of lanes are cut for the widest of several numbers.
+#[test]
+fn numbers_of_all_widths_fit_their_chunks() {
+    for n in ["15", "16", "17", "31", "32", "33"] {
+        for method in ["scan", "square-root"] {
+            let arguments = Arguments::new(&GaleShapley, [("n", n), ("memory", method)]);
+            let traced = trace_to_file(&GaleShapley, &arguments.expect("known"));
+            assert!(traced.is_ok(), "{n} pairs: {:?}", traced.err());
+        }
+    }
+}
+
 #[test]
 fn wrong_sizes_are_refused() {
     let error = |rows: [u64; 2]| {
