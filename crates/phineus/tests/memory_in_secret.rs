@@ -60,7 +60,8 @@ fn a_large_table_inside_little_memory() -> Result {
 fn protocols_that_open_nothing_inside_say_so() -> Result {
     let place = Place::new()?;
     place.run("data binary-search --param n=20 --param searches=1")?.succeeded()?;
-    for protocol in ["gmw", "bmr", "mixed", "spdz --fake-preprocessing"] {
+    let three = "rep3 --param parties=3";
+    for protocol in ["gmw", "bmr", "mixed", "spdz --fake-preprocessing", three] {
         let line = format!("{RUN} --protocol {protocol}");
         place.run(&line)?.succeeded()?.says("equals the plaintext answer: yes")?;
         let done = place.run(&format!("{line} --param memory=square-root"))?.failed_with(3)?;

@@ -1,12 +1,15 @@
 //! Graphs whose edges two parties bring, as memories that a search reads at secret indices.
 //!
 //! Each party sorts its own edges by where they begin, and the tables are merged. Merging them with the vertices gives
-//! where the edges of each vertex begin. The search of [`search`] then takes one access of each memory per iteration,
-//! in as many iterations as there are vertices and edges: Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016,
+//! where the edges of each vertex begin. A search ([`SearchState`]) then takes one access of each memory per iteration, in
+//! as many iterations as there are vertices and edges: Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016,
 //! section VII.
 //!
 //! Deviation: a vertex of the memory says where its edges begin, where the paper has each edge say it of the vertex
 //! that it leads to; so edges are narrow, and no access for each edge prepares them.
+//!
+//! Numbers that are no vertex are refused when a table is read ([`GraphShape::ranges`]). If a party enters them all the
+//! same, distances are wrong.
 
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table, mask_of};

@@ -45,7 +45,7 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(psi::Intersection),
         Box::new(cnn::NeuralNetwork),
         Box::new(WithComputingParties(gcd::GreatestDivisor)),
-        Box::new(binary_search::BinarySearch),
+        Box::new(WithComputingParties(binary_search::BinarySearch)),
         Box::new(WithComputingParties(scrypt::Scrypt)),
         Box::new(WithComputingParties(bfs::BreadthFirstSearch)),
         Box::new(WithComputingParties(dijkstra::Dijkstra)),
