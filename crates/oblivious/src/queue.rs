@@ -9,9 +9,9 @@
 //! Cost in ANDs, of items of `b` bits and `k` levels, which hold `2^(k + 1) - 1` items: some `6 k b` to push and
 //! `5.5 k b` to pop, amortised.
 //!
-//! Deviation: the published queue keeps the number of items in binary and lets a level refuse items that its child
-//! does not take. Here positions are one-hot, which makes moving them by two free of ANDs, and the capacity is such
-//! that no level is ever full (see [`Level`]).
+//! Deviation: the implementations that we know count in binary and let a level refuse items that its child does not take.
+//! Here positions are one-hot, so moving them by two takes no ANDs, and capacities are such that no level is ever full
+//! (see [`Level`]).
 
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Tracer, Value, lanes_for};

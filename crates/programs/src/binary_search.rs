@@ -1,7 +1,7 @@
 //! `binary-search`: keys of one party in the sorted table of another, which is read at secret rows.
 //!
 //! A search halves the rows `log2 n + 1` times. Each time it reads one row of a [`Memory`], whose method parameter
-//! `memory` chooses. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section VII.
+//! `memory` chooses. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section V-C.
 
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};

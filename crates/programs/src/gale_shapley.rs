@@ -2,7 +2,7 @@
 //!
 //! Gale, Shapley, "College Admissions and the Stability of Marriage", American Mathematical Monthly 1962: proposers that
 //! have no partner wait in a queue; the first one proposes to the next reviewer of its list, who holds the better of its
-//! proposers. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section VII.
+//! proposers. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section V-E.
 //!
 //! Tables have ranks, not lists, so every table of numbers is valid: where two ranks are equal, the smaller number is
 //! better. The parties sort the proposers' lists together.

@@ -3,10 +3,10 @@
 //! Each party sorts its own edges by where they begin, and the tables are merged. Merging them with the vertices gives
 //! where the edges of each vertex begin. A search ([`SearchState`]) then takes one access of each memory per iteration, in
 //! as many iterations as there are vertices and edges: Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016,
-//! section VII.
+//! section V-D.
 //!
-//! Deviation: a vertex of the memory says where its edges begin, where the paper has each edge say it of the vertex
-//! that it leads to; so edges are narrow, and no access for each edge prepares them.
+//! Deviation: a vertex of the memory says where its edges begin. In the authors' implementation each edge says it of the
+//! vertex that it leads to. So edges are narrow here, and no access for each edge prepares them.
 //!
 //! Numbers that are no vertex are refused when a table is read ([`GraphShape::ranges`]). If a party enters them all the
 //! same, distances are wrong.

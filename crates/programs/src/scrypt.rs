@@ -1,7 +1,7 @@
 //! `scrypt`: a key of one party's password and another's salt, by a function that is hard on memory.
 //!
 //! RFC 7914. Each step of its second half reads a row that the secret state chooses from a [`Memory`], by the method
-//! that parameter `memory` says. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section VII.
+//! that parameter `memory` says. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section V.
 //!
 //! Cost: `17,856 n r p` ANDs of Salsa20/8 (`mix.rs`), and `n p` reads of `n` rows of `1024 r` bits.
 //!
