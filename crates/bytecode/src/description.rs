@@ -14,7 +14,7 @@ use crate::limits::{
 use crate::ops::Op;
 use crate::rows_of::RowsOf;
 use crate::settings::Settings;
-use crate::state::{self, Permutation, Region};
+use crate::state::{self, Memory, Permutation, Region};
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct Description {
     /// Public registers that are set and used inside the block.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub registers: u32,
+    /// Memories that are accessed at secret indices; none in a planned program.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub memories: CowList<Memory>,
     /// Figures of the plan; set by the planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanDescription>,
@@ -421,6 +424,20 @@ pub(crate) fn write_element<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_str(element)
+}
+
+pub(crate) fn write_elements<S: Serializer>(
+    elements: &[ElementType],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(elements.iter().map(ElementType::to_string))
+}
+
+pub(crate) fn read_elements<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<ElementType>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
 }
 
 pub(crate) fn read_element<'de, D: Deserializer<'de>>(

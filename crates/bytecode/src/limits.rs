@@ -86,6 +86,9 @@ pub const REGION_ROWS_MAX: u64 = 1 << 40;
 /// The most bits of all regions of a program together.
 pub const REGION_BITS_MAX: u128 = 1 << 44;
 
+/// The most rows of a memory that is accessed at secret indices.
+pub const MEMORY_ROWS_MAX: u64 = 1 << 32;
+
 /// The most items that a permutation moves.
 pub const PERMUTATION_ITEMS_MAX: u32 = 1 << 24;
 

@@ -348,6 +348,19 @@ ops! {
     /// As `cond_swap`; the selecting bits are switches of a permutation of party `party`.
     SwapKnown = 217 "swap_known" (Bit, Same, Same) -> (Same, Same) [imm("party")] any, None;
 
+    /// Makes the lanes cells of column `column` of memory `memory`, from row `row` on, before any access.
+    MemorySet = 220 "memory_set" (Same) -> () [imm("memory"), imm("column"), imm("row")]
+        any, None;
+    /// Begins an access to the row of memory `memory` at a secret index; the one before is complete.
+    MemoryOpen = 221 "memory_open" (Same) -> () [imm("memory")] one_word, None;
+    /// The cell of column `column` in the row that was accessed last: zeros beyond the last row.
+    /// It is read before the row is changed.
+    MemoryCell = 222 "memory_cell" () -> (Same) [imm("memory"), imm("column")]
+        single_lane, None;
+    /// Replaces that cell; beyond the last row, nothing.
+    MemoryChange = 223 "memory_change" (Same) -> () [imm("memory"), imm("column")]
+        single_lane, None;
+
     /// Directive: starts reading a spill slot into a frame.
     IssueSwapIn = 240 "issue_swap_in" () -> () [imm("frame"), imm("slot")] any, None;
     /// Directive: waits until the frame's page has arrived.
@@ -403,7 +416,14 @@ impl Op {
     /// operations.
     #[inline]
     pub fn is_stateful(self) -> bool {
-        self.is_region() || self.is_of_permutation() || self == Op::Reveal
+        self.is_region() || self.is_of_permutation() || self.is_of_memory() || self == Op::Reveal
+    }
+
+    /// Returns whether it is about a memory that is accessed at secret indices. Such operations are replaced by others
+    /// before a program is planned.
+    #[inline]
+    pub fn is_of_memory(self) -> bool {
+        matches!(self, Op::MemorySet | Op::MemoryOpen | Op::MemoryCell | Op::MemoryChange)
     }
 
     /// Returns whether it moves rows between values and regions. The engine does that without the driver.
@@ -601,7 +621,7 @@ fn bits_only(i: &Instruction) -> Rule {
 }
 
 fn single_lane(i: &Instruction) -> Rule {
-    ensure(i.lanes == 1, "one register names one row")
+    ensure(i.lanes == 1, "one index names one row")
 }
 
 fn one_word(i: &Instruction) -> Rule {

@@ -1,10 +1,12 @@
-//! Declarations of what programs keep besides values: regions, and permutations of one party.
+//! Declarations of what programs keep besides values: memories, regions, and permutations of one party.
 
 use serde::{Deserialize, Serialize};
 
-use crate::description::{Description, read_element, write_element};
+use crate::description::{Description, read_element, read_elements, write_element, write_elements};
 use crate::instruction::{ElementType, Instruction};
-use crate::limits::{PERMUTATION_ITEMS_MAX, REGION_BITS_MAX, REGION_ROWS_MAX, REGISTERS_MAX};
+use crate::limits::{
+    MEMORY_ROWS_MAX, PERMUTATION_ITEMS_MAX, REGION_BITS_MAX, REGION_ROWS_MAX, REGISTERS_MAX,
+};
 use crate::ops::Op;
 
 /// An array of rows, all 0 at the beginning, that lies outside the frames.
@@ -16,6 +18,57 @@ pub struct Region {
     pub element: ElementType,
     /// How many there are.
     pub rows: u64,
+}
+
+/// Rows of some columns that are read and changed at secret indices, all 0 at the beginning.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// Its name, for the user.
+    pub name: String,
+    /// The type of a cell, by column.
+    #[serde(serialize_with = "write_elements", deserialize_with = "read_elements")]
+    pub columns: Vec<ElementType>,
+    /// How many rows there are.
+    pub rows: u64,
+    /// The method that the program asks for; otherwise the one of the least cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<MemoryMethod>,
+}
+
+impl Memory {
+    /// Bits of a row.
+    pub fn row_bits(&self) -> u64 {
+        self.columns.iter().map(|column| u64::from(column.width())).sum()
+    }
+}
+
+/// How a memory finds the row at a secret index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryMethod {
+    /// Each access touches all rows.
+    Scan,
+    /// Square-Root ORAM: rows lie in a secret order, and an access opens a place that was not touched before.
+    SquareRoot,
+}
+
+impl MemoryMethod {
+    /// All methods.
+    pub const ALL: [MemoryMethod; 2] = [MemoryMethod::Scan, MemoryMethod::SquareRoot];
+
+    /// The name that users type.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryMethod::Scan => "scan",
+            MemoryMethod::SquareRoot => "square-root",
+        }
+    }
+
+    /// The method of this name.
+    pub fn from_name(name: &str) -> Option<MemoryMethod> {
+        MemoryMethod::ALL.into_iter().find(|method| method.name() == name)
+    }
 }
 
 /// A permutation that one party knows.
@@ -55,7 +108,7 @@ impl Permutation {
     }
 }
 
-/// Faults in regions, permutations and registers of a description.
+/// Faults in memories, regions, permutations and registers of a description.
 pub(crate) fn faults(description: &Description) -> Vec<String> {
     let mut faults = Vec::new();
     for (index, region) in description.regions.iter().enumerate() {
@@ -70,6 +123,18 @@ pub(crate) fn faults(description: &Description) -> Vec<String> {
     let bits = |region: &Region| u128::from(region.element.width()) * u128::from(region.rows);
     if description.regions.iter().map(bits).sum::<u128>() > REGION_BITS_MAX {
         faults.push("all regions together have more than 2^44 bits".to_owned());
+    }
+    for (index, memory) in description.memories.iter().enumerate() {
+        let is_valid = |&element: &ElementType| {
+            Instruction::new(Op::MemoryCell, element, 1).shape().is_valid()
+        };
+        let rows = memory.rows;
+        if memory.columns.is_empty() || !memory.columns.iter().all(is_valid) {
+            faults.push(format!("memory {index} has no columns, or one that is no value"));
+        }
+        if rows == 0 || rows > MEMORY_ROWS_MAX {
+            faults.push(format!("memory {index} has {rows} rows; it has 1 to {MEMORY_ROWS_MAX}"));
+        }
     }
     for (index, permutation) in description.permutations.iter().enumerate() {
         let items = permutation.items;

@@ -8,7 +8,8 @@
 //! 3. Every cell of every output port is written exactly once.
 //!    Every instruction that is issued is finished, and none is finished that was not issued.
 //!
-//! 4. A public register has a value before it selects a row, a range of constant rows lies in its region,
+//! 4. A memory has the columns and rows that are used, and is set before it is accessed.
+//!    A public register has a value before it selects a row, a range of constant rows lies in its region,
 //!    and what is asked of a permutation exists: of an inverse only after its party was told all of it.
 //!
 //! A program (instructions name values):
@@ -52,6 +53,7 @@ use crate::text;
 pub use blocks::verify_blocks;
 use intervals::Intervals;
 use shapes::{PackedShape, Shapes};
+use state::AccessPart;
 
 /// How many values a program may define for their shapes to be held in memory: 64 MiB of them.
 const SHAPES_MAX: u64 = 1 << 24;
@@ -171,6 +173,10 @@ pub(crate) struct Verifier<'a> {
     has_ports: bool,
     /// Instructions that were issued and are not finished, without places, and how many.
     in_flight: HashMap<Instruction, u64>,
+    /// Memories that have been accessed.
+    accessed: HashMap<u64, AccessPart>,
+    /// By memory and column, the rows that were set.
+    set: HashMap<(u64, u64), Intervals>,
     /// Registers that have a value.
     revealed: HashSet<u64>,
     /// By permutation and operation: the switches or rows that were brought or told.
@@ -194,6 +200,8 @@ impl<'a> Verifier<'a> {
             place: None,
             has_ports: true,
             in_flight: HashMap::new(),
+            accessed: HashMap::new(),
+            set: HashMap::new(),
             revealed: HashSet::new(),
             brought: HashMap::new(),
             switches: None,

@@ -133,12 +133,13 @@ impl OwnPermutations {
                 }
                 state.origins[rows].to_vec()
             }
-            _ => {
+            Op::Switches => {
                 if state.switches.is_empty() {
                     state.switches = Zeroizing::new(control_bits(&state.image));
                 }
                 state.switches[rows].iter().map(|&bit| bit.into()).collect()
             }
+            op => unreachable!("{} brings nothing", op.info().name),
         };
         state.brought += u64::from(instruction.lanes);
         if state.brought == brought(&shape) {

@@ -7,7 +7,7 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::meaning::{Lanes, mask_of};
 use phineus_bytecode::{
-    BlockDirectory, BlockValues, CarriedSlot, CowList, Description, Instruction, Lane, Op,
+    BlockDirectory, BlockValues, CarriedSlot, CowList, Description, Instruction, Lane, Memory, Op,
     Permutation, ProgramReader, Region, Table,
 };
 use phineus_circuits::permutation::{control_bits, inverse};
@@ -56,6 +56,7 @@ struct ReferenceState<'a> {
     carried: Vec<Lanes>,
     /// Values that the current block stores for later ones.
     stored: Vec<(usize, Lanes)>,
+    memories: Vec<ReferenceMemory>,
     regions: Vec<Lanes>,
     registers: Vec<u64>,
     /// Permutations are not at random here, as no result depends on them: each is a rotation by one, or what was
@@ -79,6 +80,7 @@ impl ReferenceState<'_> {
             slots: description.slots.clone(),
             carried: vec![Lanes::new(); description.slots.len()],
             stored: Vec::new(),
+            memories: description.memories.iter().map(ReferenceMemory::new).collect(),
             regions: description.regions.iter().map(zeros).collect(),
             registers: vec![0; description.registers as usize],
             permutations: description.permutations.iter().map(rotation).collect(),
@@ -97,6 +99,27 @@ impl ReferenceState<'_> {
             self.carried[slot] = lanes;
         }
         Ok(())
+    }
+}
+
+/// A memory in the clear.
+struct ReferenceMemory {
+    /// Cells by column and row.
+    columns: Vec<Lanes>,
+    /// The index of the last access.
+    index: Lane,
+}
+
+impl ReferenceMemory {
+    fn new(shape: &Memory) -> ReferenceMemory {
+        let column = vec![Lane::ZERO; shape.rows as usize];
+        ReferenceMemory { columns: vec![column; shape.columns.len()], index: Lane::ZERO }
+    }
+
+    /// The cell of the last access; nothing beyond the last row.
+    fn cell(&mut self, column: usize) -> Option<&mut Lane> {
+        let row = usize::try_from(self.index).ok()?;
+        self.columns[column].get_mut(row)
     }
 }
 
@@ -143,6 +166,29 @@ fn check_inputs(
 }
 
 impl ReferenceState<'_> {
+    /// An instruction on a memory.
+    fn memory_step(&mut self, i: &Instruction) {
+        let [index, column, row, _] = i.immediates.map(|word| word as usize);
+        let memory = &mut self.memories[index];
+        let operand = i.operands().first().map(|&name| self.values[name as usize].clone());
+        match (i.op, operand) {
+            (Op::MemorySet, Some(cells)) => {
+                memory.columns[column][row..row + cells.len()].copy_from_slice(&cells);
+            }
+            (Op::MemoryOpen, Some(opened)) => memory.index = opened[0],
+            (Op::MemoryChange, Some(changed)) => {
+                if let Some(cell) = memory.cell(column) {
+                    *cell = changed[0];
+                }
+            }
+            (Op::MemoryCell, None) => {
+                let cell = memory.cell(column).copied().unwrap_or_default();
+                self.values.push(vec![cell]);
+            }
+            (op, _) => unreachable!("{} is not about a memory", op.info().name),
+        }
+    }
+
     /// An instruction on registers, regions and permutations.
     fn state_step(&mut self, i: &Instruction) {
         if i.op == Op::SwapKnown {
@@ -196,6 +242,7 @@ impl ReferenceState<'_> {
             }
             Op::Load => values.push(self.carried[port].clone()),
             Op::Store => self.stored.push((port, values[i.operands[0] as usize].clone())),
+            op if op.is_of_memory() => self.memory_step(i),
             op if op.is_stateful() => self.state_step(i),
             _ => {
                 let operands: Vec<Lanes> =

@@ -10,7 +10,7 @@ mod join;
 mod key;
 mod lanes;
 mod matching;
-mod memory;
+pub mod memory;
 mod merge;
 mod network;
 mod queue;

@@ -1,57 +1,56 @@
 //! [`Memory`]: an array whose rows are read and written at secret indices.
 //!
-//! Cost in ANDs, of `n` rows of `b` bits with `k = log2 n`: an access by [`MemoryMethod::Scan`] takes `n (b + 1)`
-//! to read and twice that to change; one by [`MemoryMethod::SquareRoot`] some `sqrt(n log n) (b + 2k)`, and an
+//! Cost in ANDs, of `n` rows of `b` bits with `k = log2 n`: an access by [`MemoryMethod::Scan`] takes `(n - 1) b`
+//! to read and `n (b + 1)` to change; one by [`MemoryMethod::SquareRoot`] some `sqrt(n log n) (b + 2k)`, and an
 //! opened index for each level.
 
+mod expand;
 mod position_map;
 mod scan;
 mod shuffle;
 mod square_root;
+mod usage;
 
 use std::ops::Range;
 
 use phineus_bytecode::{ElementType, Lane};
-use phineus_frontend::{Records, Tracer, Value};
+pub use phineus_bytecode::{Memory as MemoryShape, MemoryMethod};
+use phineus_frontend::{Records, SecretMemory, Tracer, Value};
 
-use scan::LinearScan;
-use square_root::SquareRoot;
-
-/// How a memory finds a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryMethod {
-    /// Each access touches all rows.
-    Scan,
-    /// Rows lie in a secret order, and an access opens a place that was not touched before: Zahur, Wang, Raykova,
-    /// Gascón, Doerner, Evans, Katz, "Revisiting Square-Root ORAM", IEEE S&P 2016. Two parties, semi-honest.
-    SquareRoot,
-}
+pub use expand::expand;
+pub use usage::{MemoryUsage, accesses_of_a_turn, sample, usages};
 
 /// Rows of some columns, read and changed at secret indices.
 pub struct Memory {
-    access: MemoryAccess,
+    memory: SecretMemory,
     rows: u64,
 }
 
-enum MemoryAccess {
-    Scan(LinearScan),
-    SquareRoot(Box<SquareRoot>),
-}
-
 impl Memory {
-    /// A memory of the rows of `records`.
+    /// A memory of the rows of `records`, accessed by `method`; if it is none, by the one that costs least, which is
+    /// decided when the program is planned.
     ///
     /// With [`MemoryMethod::SquareRoot`] there are at most 2^24 rows.
     #[track_caller]
-    pub fn new(records: Records, method: MemoryMethod) -> Memory {
-        let rows = records.rows();
-        let access = match method {
-            MemoryMethod::Scan => MemoryAccess::Scan(LinearScan::new(records)),
-            MemoryMethod::SquareRoot => {
-                MemoryAccess::SquareRoot(Box::new(SquareRoot::new(records)))
+    pub fn new(records: Records, method: impl Into<Option<MemoryMethod>>) -> Memory {
+        let name = format!("memory {}", records.tracer().memory_count() + 1);
+        Memory::named(&name, records, method)
+    }
+
+    /// As [`Memory::new`], with a name for the user.
+    #[track_caller]
+    pub fn named(name: &str, records: Records, method: impl Into<Option<MemoryMethod>>) -> Memory {
+        let (rows, columns) = (records.rows(), records.elements().to_vec());
+        let shape = MemoryShape { name: name.to_owned(), columns, rows, method: method.into() };
+        let memory = records.tracer().secret_memory(shape);
+        for column in 0..records.elements().len() {
+            let mut row = 0;
+            for chunk in records.chunks(column) {
+                memory.set(column, row, chunk);
+                row += u64::from(chunk.lanes());
             }
-        };
-        Memory { access, rows }
+        }
+        Memory { memory, rows }
     }
 
     /// How many rows there are.
@@ -62,10 +61,8 @@ impl Memory {
     /// The row at `index`, an unsigned integer of one lane; zeros beyond the last row.
     #[track_caller]
     pub fn read(&mut self, index: &Value) -> Vec<Value> {
-        match &mut self.access {
-            MemoryAccess::Scan(scan) => scan.read(index),
-            MemoryAccess::SquareRoot(memory) => memory.update(index, |row| row.to_vec()),
-        }
+        self.memory.open(index);
+        self.memory.cells()
     }
 
     /// Replaces the row at `index`; writes nothing beyond the last row.
@@ -81,10 +78,12 @@ impl Memory {
         index: &Value,
         function: impl FnOnce(&[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
-        match &mut self.access {
-            MemoryAccess::Scan(scan) => scan.update(index, function),
-            MemoryAccess::SquareRoot(memory) => memory.update(index, function),
+        self.memory.open(index);
+        let row = self.memory.cells();
+        for (column, cell) in changed(&row, function).iter().enumerate() {
+            self.memory.change(column, cell);
         }
+        row
     }
 }
 

@@ -25,7 +25,8 @@ fn searches_equal_the_plaintext() -> Result {
         let place = Place::new()?;
         let sizes = format!("--param n={rows} --param searches={searches}");
         place.run(&format!("data binary-search {sizes}"))?.succeeded()?;
-        for choice in ["clear", "garbled", "clear --param memory=square-root"] {
+        let scan = "clear --param memory=scan";
+        for choice in ["clear", "garbled", scan, "clear --param memory=square-root"] {
             let done = place.run(&format!("{RUN} --protocol {choice} --out o.csv"))?;
             done.succeeded()?.says("equals the plaintext answer: yes")?;
         }
@@ -33,6 +34,58 @@ fn searches_equal_the_plaintext() -> Result {
         let done = place.run(&format!("{RUN} {square_root} --out o.csv"))?;
         done.succeeded()?.says("equals the plaintext answer: yes")?;
         agrees(&place)?;
+    }
+    Ok(())
+}
+
+fn explained(place: &Place, line: &str) -> Result<serde_json::Value> {
+    let done = place.run(&format!("explain binary-search --json {line}"))?.succeeded()?;
+    Ok(serde_json::from_str(&done.stdout)?)
+}
+
+/// The method of the least predicted time is taken, which depends on rows, accesses, network and protocol; and a
+/// program that asks for a method gets it.
+#[test]
+fn the_cheapest_method_is_chosen() -> Result {
+    let place = Place::new()?;
+    let chosen = |line: &str| -> Result<(String, usize)> {
+        let memories = explained(&place, line)?["memories"].clone();
+        let memory = &memories[0];
+        let prices = memory["prices"].as_array().ok_or("prices")?;
+        let seconds: Vec<f64> =
+            prices.iter().filter_map(|price| price["seconds"].as_f64()).collect();
+        assert!(seconds.is_sorted(), "{memory}");
+        assert_eq!(memories.as_array().map(Vec::len), Some(1), "{memories}");
+        Ok((memory["method"].as_str().ok_or("a method")?.to_owned(), prices.len()))
+    };
+    let (few, many) = ("--param n=60 --param searches=1", "--param n=4000 --param searches=60");
+    let (scan, square_root) = ("scan".to_owned(), "square-root".to_owned());
+    assert_eq!(chosen(&format!("{few} --protocol garbled"))?, (scan.clone(), 2));
+    assert_eq!(chosen(&format!("{many} --protocol garbled"))?, (square_root.clone(), 2));
+    assert_eq!(chosen(&format!("{many} --protocol gmw"))?, (scan.clone(), 0));
+    // Each access waits for the network.
+    let far = "--param n=600 --param searches=8 --protocol garbled --net rtt=200ms";
+    assert_eq!(chosen(far)?, (scan, 2));
+    let asked = format!("{few} --protocol garbled --param memory=square-root");
+    assert_eq!(chosen(&asked)?, (square_root, 0));
+    let done = place.run(&format!("explain binary-search {many} --protocol garbled"))?;
+    let line = "4,000 rows of 128 bits, 720 reads, 0 changes: square-root";
+    assert!(done.succeeded()?.stdout.contains(line), "{line}");
+    Ok(())
+}
+
+/// A plan says which methods it has, so that it can be checked and run without choosing again.
+#[test]
+fn a_plan_has_its_methods() -> Result {
+    let place = Place::new()?;
+    place.run("data binary-search --param n=40 --param searches=2")?.succeeded()?;
+    for method in ["auto", "scan", "square-root"] {
+        let program = format!("binary-search --param memory={method}");
+        let rows = "--rows table=40 --rows keys=2 --protocol garbled";
+        place.run(&format!("plan {program} {rows} --out p.phn"))?.succeeded()?;
+        place.run("check p.phn")?.succeeded()?.says("right")?;
+        let files = "--in table=table.csv --in keys=keys.csv";
+        place.run(&format!("run p.phn --local {files}"))?.succeeded()?;
     }
     Ok(())
 }
@@ -91,12 +144,12 @@ const PROGRAMS: [(&str, &[&str], &str); 4] = [
 ];
 
 #[test]
-fn programs_equal_the_plaintext_by_both_methods() -> Result {
+fn programs_equal_the_plaintext_by_all_methods() -> Result {
     for (program, sizes, inputs) in PROGRAMS {
         for size in sizes {
             let place = Place::new()?;
             place.run(&format!("data {program} {size}"))?.succeeded()?;
-            for method in ["scan", "square-root"] {
+            for method in ["auto", "scan", "square-root"] {
                 let line = format!("run {program} --local --verify {size} {inputs} --out o.csv");
                 let line = format!("{line} --protocol garbled --param memory={method}");
                 let done = place.run(&line)?.succeeded()?;

@@ -106,7 +106,7 @@ impl Program for BinarySearch {
         }
         let table = table.read();
         let keys = tracer.input("keys", keys).by("site_b").number::<U32>("key").vector::<U32>();
-        let mut memory = (rows > 0).then(|| Memory::new(table, method));
+        let mut memory = (rows > 0).then(|| Memory::named("table", table, method));
         let output = tracer.output("result", &to);
         let mut results: OutputRows = output.rows(&result_columns(), keys.len());
         for at in 0..keys.len() {

@@ -1,8 +1,7 @@
 //! Parameters that several programs have: a sharing, a choice, a width.
 
-use phineus_bytecode::Sharing;
+use phineus_bytecode::{MemoryMethod, Sharing};
 use phineus_frontend::{Arguments, Parameter, ProgramError};
-use phineus_oblivious::MemoryMethod;
 
 const SHARINGS: [(&str, Sharing); 4] = [
     ("any", Sharing::Any),
@@ -37,6 +36,26 @@ pub fn choice<'a>(
     found.copied().ok_or_else(|| arguments.bad(name, &expected))
 }
 
+/// The parameter of programs that use a memory at secret indices.
+pub fn memory_parameter() -> Parameter {
+    Parameter::new(
+        "memory",
+        AUTO,
+        "how rows at secret indices are found: auto (the cheapest), scan (all rows each time) or square-root \
+         (Square-Root ORAM, garbled only)",
+    )
+}
+
+/// The method of the least cost.
+const AUTO: &str = "auto";
+
+/// The method that parameter `memory` says; nothing if it is to be chosen by cost.
+pub fn memory_method(arguments: &Arguments) -> Result<Option<MemoryMethod>, ProgramError> {
+    let names: Vec<&str> =
+        std::iter::once(AUTO).chain(MemoryMethod::ALL.map(MemoryMethod::name)).collect();
+    Ok(MemoryMethod::from_name(choice(arguments, "memory", &names)?))
+}
+
 /// A width in bits between `least` and `most` that parameter `width` says.
 pub fn width(arguments: &Arguments, least: u16, most: u16) -> Result<u16, ProgramError> {
     let expected = format!("{least} to {most}");
@@ -45,20 +64,4 @@ pub fn width(arguments: &Arguments, least: u16, most: u16) -> Result<u16, Progra
         return Err(arguments.bad("width", &expected));
     }
     Ok(width)
-}
-
-/// Parameter `memory`.
-pub fn memory_parameter() -> Parameter {
-    Parameter::new(
-        "memory",
-        "scan",
-        "how rows are found: scan (all rows each time) or square-root (Square-Root ORAM, garbled \
-         only)",
-    )
-}
-
-/// How parameter `memory` says that rows are found.
-pub fn memory_method(arguments: &Arguments) -> Result<MemoryMethod, ProgramError> {
-    let method = choice(arguments, "memory", &["scan", "square-root"])?;
-    Ok(if method == "scan" { MemoryMethod::Scan } else { MemoryMethod::SquareRoot })
 }

@@ -39,7 +39,7 @@ pub(super) struct GaleShapley;
 /// How many pairs there are, and how rows are found.
 struct Sizes {
     pairs: u64,
-    method: MemoryMethod,
+    method: Option<MemoryMethod>,
 }
 
 impl Sizes {
@@ -127,21 +127,27 @@ impl Sizes {
         let rows = Records::from_columns(tracer, lanes, vec![rows.collect()]);
         let sorted = sort(rows, &SortKey::column(0)).into_columns().swap_remove(0);
         let reviewers = sorted.iter().map(|row| row.bit_slice(0, number)).collect();
-        self.memory(tracer, self.element(), reviewers)
+        self.memory(tracer, "lists", self.element(), reviewers)
     }
 
     /// The ranks by proposer and reviewer.
     #[track_caller]
     fn ranks(&self, tracer: &Tracer) -> Memory {
         let ranks = self.read(tracer, SITES[1], "proposer");
-        self.memory(tracer, self.rank(), ranks)
+        self.memory(tracer, "ranks", self.rank(), ranks)
     }
 
     #[track_caller]
-    fn memory(&self, tracer: &Tracer, element: ElementType, column: Vec<Value>) -> Memory {
+    fn memory(
+        &self,
+        tracer: &Tracer,
+        name: &str,
+        element: ElementType,
+        column: Vec<Value>,
+    ) -> Memory {
         let lanes = lanes_for(element.width());
         let rows = Records::from_pieces(tracer, lanes, &[element], vec![column]);
-        Memory::new(rows, self.method)
+        Memory::named(name, rows, self.method)
     }
 
     /// By reviewer whom it holds: the proposer, the place in its list, its rank, and whether there is one.
@@ -154,7 +160,8 @@ impl Sizes {
             public_column(tracer, *element, lanes, zeros)
         };
         let columns = elements.iter().map(zeros).collect();
-        Memory::new(Records::from_pieces(tracer, lanes, &elements, columns), self.method)
+        let rows = Records::from_pieces(tracer, lanes, &elements, columns);
+        Memory::named("held", rows, self.method)
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn bits_below(count: u64) -> u16 {
 pub(super) struct GraphShape {
     pub(super) vertices: u64,
     pub(super) source: u64,
-    pub(super) method: MemoryMethod,
+    pub(super) method: Option<MemoryMethod>,
     /// Edges of each site.
     site_edges: [u64; 2],
     /// Bits of the weight of an edge, if it has one.
@@ -190,8 +190,8 @@ impl Graph {
         let vertices = Records::from_pieces(tracer, lanes, &elements, columns);
         Graph {
             tracer: tracer.clone(),
-            vertices: Memory::new(vertices, shape.method),
-            edges: Memory::new(followed(tracer, shape, edges), shape.method),
+            vertices: Memory::named("vertices", vertices, shape.method),
+            edges: Memory::named("edges", followed(tracer, shape, edges), shape.method),
             edge_element: shape.edge_element(),
         }
     }

@@ -42,7 +42,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(arguments: &Arguments, method: MemoryMethod) -> Result<Cost, ProgramError> {
+    fn of(arguments: &Arguments, method: Option<MemoryMethod>) -> Result<Cost, ProgramError> {
         let n = arguments.count("n")?;
         if !(2..=N_MAX).contains(&n) || !n.is_power_of_two() {
             return Err(arguments.bad("n", &format!("a power of two, 2 to {N_MAX}")));
@@ -81,7 +81,7 @@ fn words(bytes: &[Value]) -> Vec<Value> {
 }
 
 #[track_caller]
-fn mixed(tracer: &Tracer, bytes: &[Value], n: u64, method: MemoryMethod) -> Bytes {
+fn mixed(tracer: &Tracer, bytes: &[Value], n: u64, method: Option<MemoryMethod>) -> Bytes {
     let blocks = words(bytes).chunks(16).map(SalsaBlock::new).collect();
     let mixed = ro_mix(tracer, blocks, n, method);
     let words = mixed.iter().flat_map(SalsaBlock::words);

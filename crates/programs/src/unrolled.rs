@@ -19,14 +19,18 @@ pub(super) fn limited(instructions: u128, remedy: &str) -> Result<(), ProgramErr
     Err(ProgramError::Refused(what))
 }
 
-/// About how many instructions an access of a memory takes.
-pub(super) fn access(rows: u64, width: u16, columns: u64, method: MemoryMethod) -> u128 {
+/// About how many instructions an access of a memory takes; by the method of the fewest, if none is stated.
+pub(super) fn access(rows: u64, width: u16, columns: u64, method: Option<MemoryMethod>) -> u128 {
     let rows = rows.max(1);
     let chunks = rows.div_ceil(u64::from(lanes_for(width)));
-    let instructions = match method {
+    let instructions = |method| match method {
         MemoryMethod::Scan => chunks * (3 + 4 * columns) + 4 * u64::from(rows.ilog2() + 1),
         // The stash and the map hold about a root of the rows; shuffles take as long.
         MemoryMethod::SquareRoot => 400 + 2 * rows.isqrt(),
     };
-    u128::from(instructions)
+    let fewest = method.map_or_else(
+        || MemoryMethod::ALL.map(instructions).into_iter().min().unwrap_or(0),
+        instructions,
+    );
+    u128::from(fewest)
 }

@@ -10,6 +10,7 @@ use phineus_engine::CarriedLayout;
 use phineus_protocols::batch_scale;
 
 use crate::failure::Failure;
+use crate::memory_choice::MemoryChoice;
 use crate::program_file::ProgramFile;
 
 /// Wires of a page: the largest value, and 64 KiB of labels, at which disks reach their bandwidth.
@@ -29,6 +30,8 @@ pub struct PlannedFile {
     pub computing: usize,
     /// Plan of the garbling beside the run, if anything is garbled.
     pub garbling: Option<GarblingPlan>,
+    /// How memories are accessed; nothing if that was decided before this plan.
+    pub memories: Vec<MemoryChoice>,
     /// The blocks, if there are several; the file is then that of the first.
     pub blocks: Option<Arc<PlannedBlocks>>,
 }

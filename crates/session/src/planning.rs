@@ -117,6 +117,7 @@ impl PlannedFile {
             planning: Duration::ZERO,
             computing: traced.computing,
             garbling,
+            memories: Vec::new(),
             blocks: None,
         };
         check_stated(&planned)?;
@@ -324,6 +325,7 @@ fn plan_program(
                 planning: start.elapsed(),
                 computing: traced.computing,
                 garbling,
+                memories: Vec::new(),
                 blocks: None,
             });
         }

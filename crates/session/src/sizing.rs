@@ -11,7 +11,9 @@ use crate::binding;
 use crate::connecting::check_parties;
 use crate::failure::Failure;
 use crate::leftovers::Leftovers;
+use crate::memories::{self, SamplePlanner};
 use crate::memory_budget::{BudgetParameters, PROCESS_BYTES, connected_process_bytes};
+use crate::memory_choice::MemoryChoice;
 use crate::planned::Budget;
 use crate::planned::PlannedFile;
 use crate::planning::{plan_as_stated, plan_within};
@@ -124,13 +126,26 @@ pub fn planned(
     Ok(if terms.is_dealt { planned.dealt() } else { planned })
 }
 
+/// `traced` without memories, and how each of them is accessed: as it costs least in a run with these terms.
+pub fn expanded(
+    traced: &TracedFile,
+    (protocol, variant): (Protocol, ProtocolVariant),
+    terms: PlanParameters,
+    scratch: &Scratch,
+) -> Result<(TracedFile, Vec<MemoryChoice>), Failure> {
+    let terms = PlanParameters { is_compared: true, ..terms };
+    let plan = |sample: &TracedFile| planned(sample, (protocol, variant), terms, scratch);
+    memories::expanded(traced, protocol, scratch, SamplePlanner { plan: &plan, net: terms.net })
+}
+
 /// Plans with the costs of making the correlated randomness.
 fn planned_to_make(
     traced: &TracedFile,
     (protocol, variant): (Protocol, ProtocolVariant),
-    PlanParameters { limit_bytes, net, is_dealt, is_compared }: PlanParameters,
+    terms: PlanParameters,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
+    let PlanParameters { limit_bytes, net, is_dealt, is_compared } = terms;
     let tables_bytes = match protocol.is_in_one_process() {
         true => all_tables(&traced.description),
         false => largest_tables_bytes(traced),
@@ -164,10 +179,12 @@ fn planned_to_make(
         return PlannedFile::open(traced.clone(), &BudgetParameters { protocol, ..situation });
     }
     check_parties(protocol, traced.computing, traced.description.parties.len())?;
-    match is_compared {
-        true => plan_as_stated(traced, protocol, &situation, scratch),
-        false => plan_within(traced, protocol, &situation, scratch),
-    }
+    let (traced, memories) = expanded(traced, (protocol, variant), terms, scratch)?;
+    let planned = match is_compared {
+        true => plan_as_stated(&traced, protocol, &situation, scratch),
+        false => plan_within(&traced, protocol, &situation, scratch),
+    }?;
+    Ok(PlannedFile { memories, ..planned })
 }
 
 /// The shares of memory as lines.

@@ -22,6 +22,7 @@ use crate::registry::Registry;
 use crate::resolve::{Resolved, is_c, ready, resolve, shape, trace};
 use crate::scratch::scratch_of;
 use crate::settings::{ProtocolVariant, Run};
+use crate::sizing::{PlanParameters, expanded};
 use crate::text_key;
 use crate::traced::{TracedFile, all_tables};
 
@@ -247,6 +248,9 @@ pub fn in_the_clear(
         }
         return PlannedFile::open(traced, &BudgetParameters { protocol, ..situation });
     }
+    let terms = PlanParameters { limit_bytes, net: None, is_dealt: false, is_compared: true };
+    let run = (CLEAR, ProtocolVariant::default());
+    let (traced, _) = expanded(&traced, run, terms, scratch)?;
     plan_within(&traced, CLEAR, &situation, scratch)
 }
 

@@ -1,11 +1,15 @@
-//! Lines of a description about regions, permutations and registers.
+//! Lines of a description about memories, regions, permutations and registers.
 
 use crate::description::Description;
-use crate::state::{Permutation, PermutationKind, Region};
+use crate::instruction::ElementType;
+use crate::state::{Memory, MemoryMethod, Permutation, PermutationKind, Region};
 use crate::text::line::{LineCursor, LineError, Parsed};
 
 /// The words that such lines begin with.
-pub(super) const WORDS: [&str; 3] = ["region", "permutation", "registers"];
+pub(super) const WORDS: [&str; 4] = ["memory", "region", "permutation", "registers"];
+
+/// The word for a memory that asks for no method.
+const ANY_METHOD: &str = "any";
 
 const KINDS: [(PermutationKind, &str); 3] = [
     (PermutationKind::Random, "random"),
@@ -15,6 +19,12 @@ const KINDS: [(PermutationKind, &str); 3] = [
 
 /// The lines of `description`.
 pub(super) fn write(description: &Description, line: &mut impl FnMut(String)) {
+    for Memory { name, columns, rows, method } in &description.memories {
+        let name = serde_json::to_string(name).expect("a string is JSON");
+        let method = method.map_or(ANY_METHOD, MemoryMethod::name);
+        let columns: Vec<String> = columns.iter().map(ElementType::to_string).collect();
+        line(format!("memory {name} {method} rows={rows} {}", columns.join(" ")));
+    }
     for Region { element, rows } in &description.regions {
         line(format!("region {element} rows={rows}"));
     }
@@ -36,6 +46,24 @@ pub(super) fn read(word: &str, line: &mut LineCursor, into: &mut Description) ->
         u32::try_from(number).map_err(|_| LineError { at, what })
     };
     match word {
+        "memory" => {
+            let name = line.string("the name of the memory")?;
+            let at = line.place();
+            let word = line.word("the method of the memory")?;
+            let method = match word {
+                ANY_METHOD => None,
+                name => Some(MemoryMethod::from_name(name).ok_or_else(|| {
+                    let all = MemoryMethod::ALL.map(MemoryMethod::name).join(", ");
+                    LineError { at, what: format!("'{name}' is none of {ANY_METHOD}, {all}") }
+                })?),
+            };
+            let rows = line.attribute("rows")?;
+            let mut columns = Vec::new();
+            while !line.is_empty() {
+                columns.push(line.element()?);
+            }
+            into.memories.push(Memory { name, columns, rows, method });
+        }
         "region" => {
             let element = line.element()?;
             let rows = line.attribute("rows")?;

@@ -1,10 +1,19 @@
-//! Verifies what works on registers, regions and permutations.
+//! Verifies what works on memories, registers, regions and permutations.
 
 use super::Verifier;
 use crate::binary::FileKind;
 use crate::instruction::{ElementType, Instruction};
 use crate::ops::Op;
 use crate::state::PermutationKind;
+
+/// What the last access to a memory has done so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AccessPart {
+    /// It has read cells, at most.
+    Read,
+    /// It has changed one.
+    Change,
+}
 
 impl Verifier<'_> {
     /// Checks an instruction on state besides values.
@@ -35,7 +44,59 @@ impl Verifier<'_> {
             Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt => {
                 self.check_region(i, faults);
             }
+            Op::MemorySet | Op::MemoryOpen | Op::MemoryCell | Op::MemoryChange => {
+                self.check_memory(i, faults);
+            }
             _ => unreachable!("{name} keeps no state"),
+        }
+    }
+
+    fn check_memory(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        let (name, [index, column, row, _]) = (i.op.info().name, i.immediates);
+        if self.kind == FileKind::Planned {
+            return faults.push(format!("{name} is replaced before a program is planned"));
+        }
+        let Some(memory) = self.description.memories.get(index as usize) else {
+            let count = self.description.memories.len();
+            return faults.push(format!("there is no memory {index}, only {count} in all"));
+        };
+        let accessed = self.accessed.get(&index).copied();
+        if i.op == Op::MemoryOpen {
+            self.accessed.insert(index, AccessPart::Read);
+            return;
+        }
+        match memory.columns.get(column as usize) {
+            None => faults.push(format!("memory {index} has no column {column}")),
+            Some(&element) if element != i.element => faults
+                .push(format!("column {column} of memory {index} is {element}, not {}", i.element)),
+            Some(_) => {}
+        }
+        match (i.op, accessed) {
+            (Op::MemoryCell | Op::MemoryChange, None) => {
+                return faults.push(format!("{name} comes before any access to memory {index}"));
+            }
+            (Op::MemoryCell, Some(AccessPart::Change)) => {
+                return faults.push(format!("{name} comes after the row was changed"));
+            }
+            (Op::MemoryCell, Some(AccessPart::Read)) => return,
+            (Op::MemoryChange, Some(_)) => {
+                self.accessed.insert(index, AccessPart::Change);
+                return;
+            }
+            (Op::MemorySet, Some(_)) => {
+                faults.push(format!("{name} comes after an access to memory {index}"));
+            }
+            (Op::MemorySet, None) => {}
+            (op, _) => unreachable!("{} is not about a memory", op.info().name),
+        }
+        if row.checked_add(i.lanes.into()).is_none_or(|end| end > memory.rows) {
+            let (rows, lanes) = (memory.rows, i.lanes);
+            return faults
+                .push(format!("memory {index} has {rows} rows, not {lanes} from {row} on"));
+        }
+        let end = row + u64::from(i.lanes);
+        if let Some(twice) = self.set.entry((index, column)).or_default().add(row, end) {
+            faults.push(format!("row {twice} of column {column} of memory {index} is set twice"));
         }
     }
 
@@ -96,7 +157,8 @@ impl Verifier<'_> {
         let is_right = match i.op {
             Op::Tell => is_told,
             Op::Origins => kind == PermutationKind::RandomWithOrigins,
-            _ => true,
+            Op::Switches => true,
+            _ => unreachable!("it is about a permutation"),
         };
         if !is_right {
             faults.push(format!("permutation {index} has no {}", i.op.info().name));
@@ -126,7 +188,8 @@ impl Verifier<'_> {
             };
             let all = match op {
                 Op::Switches => permutation.switches(),
-                _ => permutation.items.into(),
+                Op::Origins | Op::Tell => permutation.items.into(),
+                _ => unreachable!("nothing else is noted"),
             };
             let has_switches = self.brought.contains_key(&(*index, Op::Switches));
             if brought.first_gap(all).is_some() || !has_switches {

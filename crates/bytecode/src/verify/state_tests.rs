@@ -6,7 +6,7 @@ use crate::binary::{FileKind, ProgramReader, to_bytes};
 use crate::description::Description;
 use crate::instruction::{ElementType, Instruction, Phase};
 use crate::ops::Op;
-use crate::state::{Permutation, PermutationKind, Region};
+use crate::state::{Memory, MemoryMethod, Permutation, PermutationKind, Region};
 use crate::text::tests::assert_round_trip;
 use crate::verify::verify;
 
@@ -17,11 +17,14 @@ fn description() -> Description {
     let permutation = |kind| Permutation { party: 0, items: 4, kind };
     let kinds =
         [PermutationKind::Random, PermutationKind::RandomWithOrigins, PermutationKind::Told];
+    let memory =
+        |method| Memory { name: "a \"b\"".to_owned(), columns: vec![BYTE, ITEM], rows: 10, method };
     Description {
         parties: vec!["a".to_owned(), "b".to_owned()],
         regions: vec![Region { element: BYTE, rows: 10 }].into(),
         permutations: kinds.map(permutation).to_vec().into(),
         registers: 2,
+        memories: [None, Some(MemoryMethod::SquareRoot)].map(memory).to_vec().into(),
         ..Description::default()
     }
 }
@@ -136,6 +139,39 @@ fn permutations_bring_what_they_have() {
     swap.push(Op::SwapKnown, (BYTE, 6), &[3, 4, 4], [0, 0]).has("needs the switches");
 }
 
+#[test]
+fn memories_are_set_and_then_accessed() {
+    let set = values().push(Op::Constant, (BYTE, 4), &[], [0, 0]);
+    let at = |draft: Draft, row: u64| {
+        let mut draft = draft.push(Op::MemorySet, (BYTE, 4), &[3], [0, 0]);
+        draft.0.last_mut().expect("it was pushed").immediates[2] = row;
+        draft
+    };
+    let set = at(at(set, 0), 6);
+    let opened = set.clone().push(Op::MemoryOpen, (BYTE, 1), &[0], [0, 0]);
+    let right = opened
+        .clone()
+        .push(Op::MemoryCell, (BYTE, 1), &[], [0, 0])
+        .push(Op::MemoryCell, (ITEM, 1), &[], [0, 1])
+        .push(Op::MemoryChange, (BYTE, 1), &[4], [0, 0])
+        .push(Op::MemoryChange, (ITEM, 1), &[5], [0, 1])
+        .push(Op::MemoryOpen, (BYTE, 1), &[4], [0, 0])
+        .push(Op::MemoryCell, (ITEM, 1), &[], [0, 1]);
+    right.is_right();
+    at(set.clone(), 7).has("has 10 rows, not 4 from 7 on");
+    at(set.clone(), u64::MAX).has("has 10 rows");
+    at(set.clone(), 3).has("3 of column 0 of memory 0 is set twice");
+    at(opened.clone(), 4).has_first("after an access to memory 0");
+    let cell = (Op::MemoryCell, (BYTE, 1));
+    set.push(cell.0, cell.1, &[], [0, 0]).has("before any access to memory 0");
+    opened.clone().push(cell.0, cell.1, &[], [1, 0]).has("before any access to memory 1");
+    opened.clone().push(cell.0, cell.1, &[], [2, 0]).has("no memory 2");
+    opened.clone().push(cell.0, cell.1, &[], [0, 2]).has("memory 0 has no column 2");
+    opened.clone().push(cell.0, cell.1, &[], [0, 1]).has("column 1 of memory 0 is u2");
+    let changed = opened.push(Op::MemoryChange, (BYTE, 1), &[0], [0, 0]);
+    changed.push(cell.0, cell.1, &[], [0, 0]).has("after the row was changed");
+}
+
 /// Operations on state are never split into issue and finish.
 #[test]
 fn what_keeps_state_has_no_parts() {
@@ -154,10 +190,15 @@ fn sizes_are_limited() {
     let large = Region { element: ElementType::unsigned(256), rows: 1 << 40 };
     let tall = Description { regions: vec![large].into(), ..description() };
     assert!(tall.faults().iter().any(|fault| fault.contains("2^44 bits")), "{:?}", tall.faults());
+    let memory = Memory { name: String::new(), columns: Vec::new(), rows: 0, method: None };
+    wrong.memories = vec![memory].into();
     let permutation = Permutation { party: 2, items: 6, kind: PermutationKind::Random };
     wrong.permutations = vec![permutation].into();
     wrong.registers = u32::MAX;
     let faults = wrong.faults();
+    for part in ["memory 0 has no columns", "memory 0 has 0 rows"] {
+        assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
+    }
     for part in ["region 0 has 0 rows", "moves 6 items", "is of no party", "registers"] {
         assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
     }

@@ -17,6 +17,7 @@ use phineus_session::accelerator::{Accelerator, planned_entries};
 use phineus_session::candidates::candidates;
 use phineus_session::dealt::check_dealt;
 use phineus_session::failure::Failure;
+use phineus_session::memory_choice::{MemoryChoice, MemoryPrice};
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
     PredictedTimes, SetupTimes, correlated, predict, preprocessing_bytes, sent_bytes,
@@ -280,6 +281,7 @@ fn print_costs(
     let page_bytes = plan.page_bytes();
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
     line("cost", cost_line(plan))?;
+    planned.memories.iter().try_for_each(|memory| line("rows", memory.sentence()))?;
     if explain.fake_preprocessing {
         let dealer =
             "correlated randomness from a dealer whom everybody would have to trust: NO SECURITY";
@@ -383,6 +385,7 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &PredictedTimes) -> serde_js
         "memory_limit_bytes": limit,
         "peak_memory_bytes": planned.budget.total(),
         "memory_bytes": budget,
+        "memories": planned.memories.iter().map(memory_to_json).collect::<Vec<_>>(),
         "plan": planned.plan(),
         "starting": SetupTimes::of(planned.plan()),
         "seconds": {
@@ -393,6 +396,26 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &PredictedTimes) -> serde_js
             "start": time.start,
             "total": time.total(),
         },
+    })
+}
+
+/// How a memory is accessed, and what that costs, the cheapest method first.
+fn memory_to_json(memory: &MemoryChoice) -> serde_json::Value {
+    let price = |price: &MemoryPrice| {
+        json!({
+            "method": price.method.name(),
+            "seconds": price.seconds,
+            "sent_bytes": price.sent_bytes,
+        })
+    };
+    json!({
+        "name": memory.shape.name,
+        "rows": memory.shape.rows,
+        "row_bits": memory.shape.row_bits(),
+        "reads": memory.usage.reads,
+        "changes": memory.usage.changes,
+        "method": memory.method.name(),
+        "prices": memory.prices.iter().map(price).collect::<Vec<_>>(),
     })
 }
 

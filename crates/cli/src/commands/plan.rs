@@ -10,6 +10,7 @@ use phineus_plan::{Scratch, check, check_order};
 use phineus_protocols::mixed;
 use phineus_session::candidates::candidates;
 use phineus_session::failure::{Failure, codes};
+use phineus_session::memories;
 use phineus_session::memory_budget::default_limit;
 use phineus_session::output_file::check_writable;
 use phineus_session::planned::GarblingPlan;
@@ -198,6 +199,7 @@ pub(crate) fn check_file(
         let plan = traced.description.plan.as_ref();
         let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
         let (source, clients) = owned_as(source, &traced, &scratch)?;
+        let source = memories::expanded_as(source, &traced.description, &scratch)?;
         let (source, misordered) = in_rounds(source, &traced.description, &scratch)?;
         faults.extend(misordered);
         let found = source.hash.to_string();

@@ -3,10 +3,20 @@
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Records, Value};
 
-use super::{changed, in_range, index_bits, one_hot, selected};
+use super::{in_range, index_bits, one_hot};
 
 /// Bits of the number of a chunk in its group: a value has at most 4096 of them in its lanes.
 const GROUP_BITS: u16 = 12;
+
+/// The row of an access.
+pub(super) enum ScannedRow {
+    /// The row at a secret index, and whether there is one; nothing if there always is.
+    Secret { index: Value, valid: Option<Value> },
+    /// A row that is known when the program is traced.
+    Public { chunk: usize, lane: u32 },
+    /// A public index beyond the last row.
+    Nowhere,
+}
 
 /// An array that is scanned.
 pub(super) struct LinearScan {
@@ -19,20 +29,21 @@ impl LinearScan {
     }
 
     /// One bit for each row, in the chunks of the records.
+    ///
+    /// Cost: an AND for each row, about.
     #[track_caller]
-    fn selection(&self, index: &Value) -> Vec<Value> {
-        let (rows, lanes) = (self.records.rows(), self.records.chunk_lanes());
-        let bits = index_bits(rows);
-        let (index, valid) = in_range(index, bits, rows);
-        let valid = valid.unwrap_or_else(|| index.tracer().constant(ElementType::BIT, Lane::ONE));
+    fn selection(&self, index: &Value, valid: Option<&Value>) -> Vec<Value> {
+        let (bits, lanes) = (index.width(), self.records.chunk_lanes());
+        let always = || index.tracer().constant(ElementType::BIT, Lane::ONE);
+        let valid = valid.cloned().unwrap_or_else(always);
         // The low bits select a lane, those above a chunk of a group, the others a group.
         let lane_bits = (lanes.trailing_zeros() as u16).min(bits);
         let chunk_bits = (bits - lane_bits).min(GROUP_BITS);
         let group_bits = bits - lane_bits - chunk_bits;
         let yes = index.tracer().constant(ElementType::BIT, Lane::ONE);
-        let lane = one_hot(&index, 0..lane_bits, &valid);
-        let chunk = one_hot(&index, lane_bits..lane_bits + chunk_bits, &yes);
-        let group = one_hot(&index, bits - group_bits..bits, &yes);
+        let lane = one_hot(index, 0..lane_bits, &valid);
+        let chunk = one_hot(index, lane_bits..lane_bits + chunk_bits, &yes);
+        let group = one_hot(index, bits - group_bits..bits, &yes);
         let size = 1 << chunk_bits;
         let mut chunks = chunk.clone();
         let select = |number: usize| {
@@ -50,38 +61,131 @@ impl LinearScan {
         (0..self.records.chunk_count()).map(select).collect()
     }
 
+    /// The row at `index`.
     #[track_caller]
-    fn row(&self, selection: &[Value]) -> Vec<Value> {
-        let cell = |column| selected(selection, self.records.chunks(column));
-        let columns = 0..self.records.elements().len();
-        columns.map(|column| cell(column).expect("there is a row")).collect()
+    pub(super) fn open(&self, index: &Value) -> ScannedRow {
+        let Some(index) = index.public() else {
+            let rows = self.records.rows();
+            let (index, valid) = in_range(index, index_bits(rows), rows);
+            return ScannedRow::Secret { index, valid };
+        };
+        let row = u64::try_from(index).ok().filter(|row| *row < self.records.rows());
+        let lanes = u64::from(self.records.chunk_lanes());
+        row.map_or(ScannedRow::Nowhere, |row| ScannedRow::Public {
+            chunk: (row / lanes) as usize,
+            lane: (row % lanes) as u32,
+        })
     }
 
+    /// The cell of a column in a row: zeros if it is none.
     #[track_caller]
-    pub(super) fn read(&self, index: &Value) -> Vec<Value> {
-        self.row(&self.selection(index))
+    pub(super) fn cell(&self, row: &ScannedRow, column: usize) -> Value {
+        let chunks = self.records.chunks(column);
+        match row {
+            ScannedRow::Secret { index, valid } => {
+                let cell = chosen(chunks, self.records.chunk_lanes(), index);
+                match valid {
+                    Some(valid) => valid.mask(&cell),
+                    None => cell,
+                }
+            }
+            &ScannedRow::Public { chunk, lane } => chunks[chunk].lane_slice(lane, 1),
+            ScannedRow::Nowhere => {
+                self.records.tracer().constant(self.records.elements()[column], Lane::ZERO)
+            }
+        }
     }
 
+    /// Replaces the cells of a row where there is a new one; `cells` are those that were read of it.
     #[track_caller]
-    pub(super) fn update(
+    pub(super) fn close(
         &mut self,
-        index: &Value,
-        function: impl FnOnce(&[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
-        let selection = self.selection(index);
-        let row = self.row(&selection);
-        let changed = changed(&row, function);
-        let both = row.iter().zip(&changed);
-        let differences: Vec<Value> = both.map(|(old, new)| old.xor(new)).collect();
+        row: &ScannedRow,
+        cells: &[Option<Value>],
+        new: &[Option<Value>],
+    ) {
+        if new.iter().all(Option::is_none) {
+            return;
+        }
+        match row {
+            ScannedRow::Nowhere => {}
+            &ScannedRow::Public { chunk, lane } => {
+                let rows = self.records.chunk(chunk);
+                let with = |(rows, new): (Value, &Option<Value>)| match new {
+                    None => rows,
+                    Some(new) => {
+                        let behind = rows.lanes() - lane - 1;
+                        let before = (lane > 0).then(|| rows.lane_slice(0, lane));
+                        let after = (behind > 0).then(|| rows.lane_slice(lane + 1, behind));
+                        let parts = [before, Some(new.clone()), after];
+                        Value::joined(parts.into_iter().flatten().collect()).expect("one is new")
+                    }
+                };
+                let rows = rows.into_iter().zip(new).map(with).collect();
+                self.records.set_chunk(chunk, rows);
+            }
+            ScannedRow::Secret { index, valid } => {
+                self.write(&self.selection(index, valid.as_ref()), cells, new);
+            }
+        }
+    }
+
+    #[track_caller]
+    fn write(&mut self, selection: &[Value], cells: &[Option<Value>], new: &[Option<Value>]) {
         for (number, selected) in selection.iter().enumerate() {
             let rows = self.records.chunk(number);
-            let new = rows
-                .iter()
-                .zip(&differences)
-                .map(|(rows, difference)| rows.xor(&selected.mask(&difference.tile(rows.lanes()))));
-            let new = new.collect();
-            self.records.set_chunk(number, new);
+            let all = rows.iter().zip(cells).zip(new).map(|((rows, cell), new)| {
+                let Some(new) = new else { return rows.clone() };
+                // What differs is the same for all rows, or zeros where no row is selected.
+                let differences = match cell {
+                    Some(cell) => cell.xor(new).tile(rows.lanes()),
+                    None => rows.xor(&new.tile(rows.lanes())),
+                };
+                rows.xor(&selected.mask(&differences))
+            });
+            let all = all.collect();
+            self.records.set_chunk(number, all);
         }
-        row
+    }
+}
+
+/// The lane of a column that an index says, by a tree of choices; any if it says none.
+///
+/// `chunks` have `lanes` lanes each, a power of two, but for the last one. Cost: n - 1 choices for n rows.
+#[track_caller]
+fn chosen(chunks: &[Value], lanes: u32, index: &Value) -> Value {
+    let lane_bits = lanes.trailing_zeros() as u16;
+    let mut rows = chunks.to_vec();
+    for bit in (lane_bits..index.width()).rev() {
+        let half = 1usize << (bit - lane_bits).min(32);
+        if rows.len() > half {
+            let high = rows.split_off(half);
+            let choice = index.bit_slice(bit, 1);
+            for (low, high) in rows.iter_mut().zip(&high) {
+                *low = either(&choice, high, low);
+            }
+        }
+    }
+    let mut rows = rows.swap_remove(0);
+    for bit in (0..lane_bits.min(index.width())).rev() {
+        let half = 1 << bit;
+        if rows.lanes() > half {
+            let high = rows.lane_slice(half, rows.lanes() - half);
+            rows = either(&index.bit_slice(bit, 1), &high, &rows.lane_slice(0, half));
+        }
+    }
+    rows
+}
+
+/// The lanes of `high` if `choice` is 1, and otherwise of `low`, which may have more of them.
+#[track_caller]
+fn either(choice: &Value, high: &Value, low: &Value) -> Value {
+    let lanes = high.lanes();
+    match low.lanes() - lanes {
+        0 => choice.select(high, low),
+        more => {
+            let both = choice.select(high, &low.lane_slice(0, lanes));
+            both.lane_concat(&low.lane_slice(lanes, more))
+        }
     }
 }

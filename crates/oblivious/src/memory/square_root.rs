@@ -10,7 +10,7 @@ use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
 use super::position_map::PositionMap;
 use super::shuffle::{Columns, places};
-use super::{changed, in_range, index_bits, numbers, selected};
+use super::{in_range, index_bits, numbers, selected};
 
 /// Accesses between two shuffles: the square root of the switches of a network, so that the stash and the shuffle
 /// cost about the same (Zahur et al. 2016, section V).
@@ -54,12 +54,9 @@ impl SquareRoot {
         SquareRoot { store, map, rows }
     }
 
+    /// Begins an access: takes the row out of the store and the stash.
     #[track_caller]
-    pub(super) fn update(
-        &mut self,
-        index: &Value,
-        function: impl FnOnce(&[Value]) -> Vec<Value>,
-    ) -> Vec<Value> {
+    pub(super) fn open(&mut self, index: &Value) -> TakenRow {
         if self.store.is_used_up() {
             self.store.put_back();
             let places = self.store.shuffle();
@@ -74,17 +71,40 @@ impl SquareRoot {
         };
         let place = self.map.take(&index, &is_dummy, self.store.spare());
         let row = self.store.exchange(place, &found);
-        let (number, cells) = row.split_last().expect("its number stands behind the cells");
-        let changed = changed(cells, function);
-        let (new, old): (Vec<Value>, Vec<Value>) = match &valid {
-            Some(valid) => {
-                let new = cells.iter().zip(&changed).map(|(old, new)| valid.select(new, old));
-                (new.collect(), cells.iter().map(|cell| valid.mask(cell)).collect())
+        TakenRow { place, valid, row }
+    }
+
+    /// Completes an access, with new cells where there are some.
+    #[track_caller]
+    pub(super) fn close(&mut self, taken: TakenRow, new: &[Option<Value>]) {
+        let TakenRow { place, valid, mut row } = taken;
+        for (cell, new) in row.iter_mut().zip(new) {
+            match (new, &valid) {
+                (None, _) => {}
+                (Some(new), None) => *cell = new.clone(),
+                (Some(new), Some(valid)) => *cell = valid.select(new, cell),
             }
-            None => (changed, cells.to_vec()),
-        };
-        self.store.push(new.iter().chain([number]), place);
-        old
+        }
+        self.store.push(row.iter(), place);
+    }
+}
+
+/// A row that an access has taken out of the store, its number behind its cells.
+pub(super) struct TakenRow {
+    place: OpenedIndex,
+    /// Whether the index is that of a row; nothing if it always is.
+    valid: Option<Value>,
+    row: Vec<Value>,
+}
+
+impl TakenRow {
+    /// The cell of a column: zeros if the index is that of no row.
+    #[track_caller]
+    pub(super) fn cell(&self, column: usize) -> Value {
+        match &self.valid {
+            Some(valid) => valid.mask(&self.row[column]),
+            None => self.row[column].clone(),
+        }
     }
 }
 

@@ -1,10 +1,14 @@
 //! Memories against plain arrays, for random accesses of all sizes.
 
 use phineus_bytecode::random::{SeededRng, Seeds};
-use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
-use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, reference};
+use std::io::Seek;
 
-use super::{Memory, MemoryMethod};
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, ProgramReader, Table, verify};
+use phineus_frontend::{
+    Arguments, ClosureProgram, Value, column, program, reference, trace_to_file,
+};
+
+use super::{Memory, MemoryMethod, expand};
 
 /// The kinds of accesses that tests draw.
 #[derive(Clone, Copy)]
@@ -60,6 +64,29 @@ fn touching(rows: u64, accesses: Vec<Access>, method: MemoryMethod) -> ClosurePr
     })
 }
 
+/// Runs a program whose memories have methods, after these have replaced the accesses.
+fn run_expanded(program: &ClosureProgram, arguments: &Arguments, inputs: &[Table]) -> Vec<Table> {
+    let (file, _) = trace_to_file(program, arguments).expect("it is traced");
+    let mut reader = ProgramReader::open(file).expect("it is a program");
+    let methods = reader.description().memories.iter().map(|memory| memory.method);
+    let methods: Vec<MemoryMethod> = methods.map(|method| method.expect("it has one")).collect();
+    let mut expanded = tempfile::tempfile().expect("a file");
+    let output = expanded.try_clone().expect("another handle");
+    expand(&mut reader, &methods, output).expect("it is expanded");
+    expanded.rewind().expect("a file");
+    let mut reader = ProgramReader::open(&mut expanded).expect("it is a program");
+    assert_eq!(verify(&mut reader).expect("it is read"), []);
+    reader
+        .for_each::<phineus_bytecode::Error>(|instruction| {
+            assert!(!instruction.op.is_of_memory(), "an access is left");
+            Ok(())
+        })
+        .expect("it is read");
+    drop(reader);
+    expanded.rewind().expect("a file");
+    reference::run_file(expanded, inputs).expect("it runs")
+}
+
 fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
     let mut random = SeededRng::new(seed);
     let cells = |random: &mut SeededRng| CELL.map(|element| random.lane(element.width()));
@@ -92,10 +119,15 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
     memory.iter().for_each(|row| expected.push(row));
     let program = touching(rows, accesses, method);
     let arguments = Arguments::new(&program, []).expect("no parameters");
-    let found = reference::run(&program, &arguments, &[table, wanted]).expect("it runs");
-    for row in 0..expected.row_count() {
-        let case = format!("access {row}, {method:?} of {rows} rows, seed {seed}");
-        assert_eq!(found[0].row(row), expected.row(row), "{case}");
+    let inputs = [table, wanted];
+    // What the accesses mean, and what they become.
+    let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
+    let found = run_expanded(&program, &arguments, &inputs);
+    for tables in [meant, found] {
+        for row in 0..expected.row_count() {
+            let case = format!("access {row}, {method:?} of {rows} rows, seed {seed}");
+            assert_eq!(tables[0].row(row), expected.row(row), "{case}");
+        }
     }
 }
 
@@ -137,7 +169,7 @@ fn narrow_rows() {
             let mut table = Table::new(vec![column("cell", element, Encoding::Number)]);
             (0..rows).for_each(|row| table.push(&[Lane::from(row % 2)]));
             let arguments = Arguments::new(&narrow, []).expect("no parameters");
-            let found = reference::run(&narrow, &arguments, &[table]).expect("it runs");
+            let found = run_expanded(&narrow, &arguments, &[table]);
             let mask = phineus_bytecode::mask_of(width);
             let cells = [Lane::ONE, Lane::ZERO, !Lane::ONE & mask];
             let expected: Vec<Lane> = cells.to_vec();

@@ -78,7 +78,7 @@ fn check_tournament(count: u64, method: MemoryMethod, seed: u64) {
             input = input.column(column);
         }
         let input = input.read();
-        let mut tournament = Tournament::new(t, ElementType::unsigned(5), count, method);
+        let mut tournament = Tournament::new(t, ElementType::unsigned(5), count, Some(method));
         let columns = [named("key", 5), named("number", number_bits)];
         let mut output = t.output("least", &["b"]).rows(&columns, updates);
         for row in 0..updates as usize {

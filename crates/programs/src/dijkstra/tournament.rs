@@ -9,9 +9,6 @@ use phineus_oblivious::{Memory, MemoryMethod};
 
 use super::super::graph::bits_below;
 
-/// Levels of so few nodes are scanned by every method.
-const SCANNED_MAX: u64 = 64;
-
 /// A least key, and the number that has it: its bits below the node at hand, or nothing at a leaf.
 #[derive(Clone)]
 struct Winner {
@@ -58,7 +55,7 @@ impl Tournament {
         tracer: &Tracer,
         key: ElementType,
         count: u64,
-        method: MemoryMethod,
+        method: Option<MemoryMethod>,
     ) -> Tournament {
         let height = bits_below(count);
         let level = |below: u16| {
@@ -70,8 +67,8 @@ impl Tournament {
                 vec![chunk; (nodes / u64::from(lanes)) as usize]
             };
             let columns = elements.iter().map(cells).collect();
-            let method = if nodes <= SCANNED_MAX { MemoryMethod::Scan } else { method };
-            Memory::new(Records::from_pieces(tracer, lanes, &elements, columns), method)
+            let rows = Records::from_pieces(tracer, lanes, &elements, columns);
+            Memory::named(&format!("tournament {nodes}"), rows, method)
         };
         let half = Winner {
             key: initial(tracer, key, key),

@@ -102,7 +102,7 @@ pub(super) fn ro_mix(
     tracer: &Tracer,
     mut x: Vec<SalsaBlock>,
     n: u64,
-    method: MemoryMethod,
+    method: Option<MemoryMethod>,
 ) -> Vec<SalsaBlock> {
     let mut columns: Vec<Vec<Value>> = vec![Vec::new(); 2 * x.len()];
     for _ in 0..n {
@@ -112,7 +112,7 @@ pub(super) fn ro_mix(
     }
     let elements = vec![HALF; columns.len()];
     let rows = Records::from_pieces(tracer, lanes_for(HALF.width()), &elements, columns);
-    let mut memory = Memory::new(rows, method);
+    let mut memory = Memory::named("rows", rows, method);
     for _ in 0..n {
         // Integerify: the last block's first word modulo n.
         let last = x.last().expect("there is a block");

@@ -86,7 +86,7 @@ fn rows_are_mixed_as_the_rfc_mixes_them() {
     for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
         let mixing = program("mixing").party("a").party("b").trace(move |t, _| {
             let row = t.input("row", 128).by("a").column(byte_column()).lanes(1).read();
-            let mixed = mixed(t, row.chunks(0), 16, method);
+            let mixed = mixed(t, row.chunks(0), 16, Some(method));
             t.output("mixed", &["b"]).chunks(byte_column(), mixed).write();
             Ok(())
         });

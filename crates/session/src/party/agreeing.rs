@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use phineus_bytecode::{Description, FileKind, PlanDescription, Table};
-use phineus_channels::Transport;
+use phineus_channels::{NetworkModel, Transport};
 use phineus_frontend::{Arguments, ColumnRange};
 use phineus_ot::SessionId;
 use phineus_protocols::mixed::MixedSettings;
@@ -40,7 +40,7 @@ use crate::settings::{
     Choice, NARROW_MASKS, OtExtension, PreprocessingMode, ProtocolChoice, ProtocolVariant, Run,
     network_text, protocols,
 };
-use crate::sizing::PlanParameters;
+use crate::sizing::{PlanParameters, expanded};
 use crate::stored::check_preprocessing;
 use crate::traced::TracedFile;
 use crate::traced::table_bytes;
@@ -160,6 +160,18 @@ pub fn agree_and_plan(
     if run.together.protocol.stated().is_none() {
         warn(protocol, run, prepared, progress);
     }
+    let round_trip = agreement::longest_round_trip(&wishes);
+    let measured = NetworkModel { rtt: round_trip, bandwidth_bits_per_second: None };
+    let terms = PlanParameters {
+        limit_bytes: least_limit(&wishes),
+        net: run.network().or(Some(measured)),
+        is_dealt: run.preprocessing == PreprocessingMode::Fake,
+        is_compared: true,
+    };
+    let (traced, memories) = expanded(&traced, (protocol, variant), terms, &prepared.scratch)?;
+    if is_voice(run, prepared) {
+        memories.iter().for_each(|memory| progress.note(&memory.sentence()));
+    }
     let program_hash = match &traced.description.plan {
         Some(plan) => plan.program_hash.clone(),
         None => traced.hash.to_string(),
@@ -169,6 +181,10 @@ pub fn agree_and_plan(
     if traced.blocks.is_some() && run.making.is_none() {
         // Who stops before the others would look like one that is gone.
         items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
+    }
+    for memory in &memories {
+        let name = format!("how '{}' is accessed", memory.shape.name);
+        items.insert(name, memory.method.name().to_owned());
     }
     let ports = description.plan.as_ref().map_or(protocol.port_order(), |plan| plan.port_order);
     if protocol.field().is_some() {

@@ -269,6 +269,7 @@ fn join(
         planning,
         computing,
         garbling: None,
+        memories: Vec::new(),
         blocks: Some(Arc::new(blocks)),
     })
 }

@@ -1,0 +1,199 @@
+//! Memories at secret indices: chooses for each the method that costs least, and writes the program with it.
+//!
+//! The price of a method is the predicted time of a program that uses the memory as often and does nothing else, planned
+//! for the same protocol, network and memory limit. So it counts what planning counts: gates, bytes, rounds, and
+//! pages that move to storage and back.
+
+use phineus_bytecode::{Description, FileKind, Memory, MemoryMethod, PlanDescription};
+use phineus_channels::NetworkModel;
+use phineus_oblivious::memory::{MemoryUsage, accesses_of_a_turn, expand, sample, usages};
+use phineus_plan::Scratch;
+use phineus_tables::quantity;
+
+use crate::agreement::plain;
+use crate::failure::{Failure, codes};
+use crate::memory_choice::{MemoryChoice, MemoryPrice};
+use crate::planned::PlannedFile;
+use crate::prediction::{predict, sent_bytes};
+use crate::program_file::ProgramFile;
+use crate::protocol::Protocol;
+use crate::traced::TracedFile;
+
+/// How programs that only use a memory are planned and predicted.
+#[derive(Clone, Copy)]
+pub struct SamplePlanner<'a> {
+    /// Plans one as the whole program is going to be planned.
+    pub plan: &'a dyn Fn(&TracedFile) -> Result<PlannedFile, Failure>,
+    /// The network that it would run on.
+    pub net: Option<NetworkModel>,
+}
+
+/// `traced` without memories, and how each of them is accessed; itself if it has none.
+///
+/// # Errors
+/// If the program asks for a method that the protocol cannot run, or no method fits into memory.
+pub fn expanded(
+    traced: &TracedFile,
+    protocol: Protocol,
+    scratch: &Scratch,
+    plan: SamplePlanner<'_>,
+) -> Result<(TracedFile, Vec<MemoryChoice>), Failure> {
+    if traced.description.memories.is_empty()
+        || traced.kind == FileKind::Planned
+        || traced.blocks.is_some()
+    {
+        return Ok((traced.clone(), Vec::new()));
+    }
+    let usages = usages(&mut traced.file.reader()?)?;
+    let memories = traced.description.memories.iter().zip(usages);
+    let choices = memories
+        .map(|(shape, usage)| choose(traced, (shape, usage), protocol, scratch, plan))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let methods: Vec<MemoryMethod> = choices.iter().map(|choice| choice.method).collect();
+    Ok((with_methods(traced, &methods, scratch)?, choices))
+}
+
+/// `traced` with the methods that the description of a plan names; itself if it has other memories.
+pub fn expanded_as(
+    traced: TracedFile,
+    plan: &Description,
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    let methods: Option<Vec<MemoryMethod>> =
+        plan.memories.iter().map(|memory| memory.method).collect();
+    match methods.filter(|methods| methods.len() == traced.description.memories.len()) {
+        Some(methods) if !methods.is_empty() => with_methods(&traced, &methods, scratch),
+        _ => Ok(traced),
+    }
+}
+
+fn with_methods(
+    traced: &TracedFile,
+    methods: &[MemoryMethod],
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    let output = scratch.file();
+    let written = expand(&mut traced.file.reader()?, methods, output.clone())?;
+    Ok(TracedFile {
+        file: ProgramFile::new(output),
+        hash: written.written.hash,
+        description: written.description,
+        ..traced.clone()
+    })
+}
+
+fn choose(
+    traced: &TracedFile,
+    (shape, usage): (&Memory, MemoryUsage),
+    protocol: Protocol,
+    scratch: &Scratch,
+    plan: SamplePlanner<'_>,
+) -> Result<MemoryChoice, Failure> {
+    let choice = |method, prices| MemoryChoice { shape: shape.clone(), usage, method, prices };
+    if let Some(method) = shape.method {
+        check(shape, method, protocol)?;
+        return Ok(choice(method, Vec::new()));
+    }
+    let methods: Vec<MemoryMethod> = MemoryMethod::ALL
+        .into_iter()
+        .filter(|&method| check(shape, method, protocol).is_ok())
+        .collect();
+    if let ([method], _) | ([method, ..], 0) = (&methods[..], usage.accesses()) {
+        return Ok(choice(*method, Vec::new()));
+    }
+    let mut prices = Vec::new();
+    let mut failures = Vec::new();
+    for method in methods {
+        match price(traced, (shape, usage), method, scratch, plan) {
+            Ok(price) => prices.push(price),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    prices.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    match prices.first() {
+        Some(cheapest) => Ok(choice(cheapest.method, prices)),
+        None => Err(failures.swap_remove(0)),
+    }
+}
+
+/// Refuses a method that the protocol cannot run, or not for so many rows.
+fn check(shape: &Memory, method: MemoryMethod, protocol: Protocol) -> Result<(), Failure> {
+    let name = plain(&shape.name);
+    match method {
+        MemoryMethod::Scan => Ok(()),
+        MemoryMethod::SquareRoot if !protocol.reveals_inside_blocks() => {
+            let message = format!(
+                "{name} asks for {}, and {} opens nothing inside a block",
+                method.name(),
+                protocol.name()
+            );
+            Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(
+                "use the method scan, or let it be chosen, or run the program under garbled",
+            ))
+        }
+        MemoryMethod::SquareRoot if shape.rows > ROWS_SHUFFLED_MAX => {
+            let message = format!(
+                "{name} has {} rows, and {} has at most {}",
+                quantity::count(shape.rows),
+                method.name(),
+                quantity::count(ROWS_SHUFFLED_MAX)
+            );
+            Err(Failure::new(codes::NO_OPENING_INSIDE, message))
+        }
+        MemoryMethod::SquareRoot => Ok(()),
+    }
+}
+
+/// The most rows that are shuffled.
+const ROWS_SHUFFLED_MAX: u64 = phineus_bytecode::limits::PERMUTATION_ITEMS_MAX as u64;
+
+/// What `method` costs for a memory that is used so often.
+///
+/// Of many accesses two turns are planned, and the second is taken as often as there are more.
+fn price(
+    traced: &TracedFile,
+    (shape, usage): (&Memory, MemoryUsage),
+    method: MemoryMethod,
+    scratch: &Scratch,
+    plan: SamplePlanner<'_>,
+) -> Result<MemoryPrice, Failure> {
+    let shape = Memory { method: Some(method), ..shape.clone() };
+    let planned = |usage: MemoryUsage| -> Result<PlannedFile, Failure> {
+        let (file, description) = (scratch.file(), &traced.description);
+        let written = sample(&shape, usage, &description.parties, file.clone())?;
+        let traced = TracedFile {
+            file: ProgramFile::new(file),
+            hash: written.written.hash,
+            description: written.description,
+            ..traced.clone()
+        };
+        (plan.plan)(&traced)
+    };
+    let (turn, all) = (accesses_of_a_turn(&shape, method), usage.accesses());
+    let planned = if all <= 2 * turn {
+        planned(usage)?
+    } else {
+        let once = planned(usage.scaled_to(turn))?;
+        let mut twice = planned(usage.scaled_to(2 * turn))?;
+        let more = (all - turn) as f64 / turn as f64;
+        let plan = twice.description.plan.as_mut().expect("it is planned");
+        extrapolate(once.plan(), plan, more);
+        twice
+    };
+    let seconds = predict(&planned, plan.net).whole.running();
+    let sent_bytes = sent_bytes(&planned).into_iter().max().unwrap_or(0);
+    Ok(MemoryPrice { method, seconds, sent_bytes })
+}
+
+/// Makes the figures of `plan` what they are after `more` times the difference to those of the plan `before`.
+fn extrapolate(before: &PlanDescription, plan: &mut PlanDescription, more: f64) {
+    let beyond = |before: u64, now: u64| {
+        (before as f64 + more * (now as f64 - before as f64)).max(0.0).round() as u64
+    };
+    for (name, now) in &mut plan.costs {
+        *now = beyond(before.costs.get(name).copied().unwrap_or(0), *now);
+    }
+    plan.instruction_count = beyond(before.instruction_count, plan.instruction_count);
+    plan.swap_in_count = beyond(before.swap_in_count, plan.swap_in_count);
+    plan.swap_out_count = beyond(before.swap_out_count, plan.swap_out_count);
+}
