@@ -77,7 +77,7 @@ impl MemoryMethod {
 pub struct Permutation {
     /// Who knows it.
     pub party: u16,
-    /// How many items it moves: a power of two.
+    /// How many items it moves.
     pub items: u32,
     /// Where it comes from.
     pub kind: PermutationKind,
@@ -96,15 +96,16 @@ pub enum PermutationKind {
 }
 
 impl Permutation {
-    /// Switches of its network, a Beneš network.
+    /// Switches of its network, a Waksman network of `n` items: `n - 2^i` for each `2^i < n`, which is the
+    /// number of items without the `2^i` sub-networks that they are divided into.
     pub fn switches(&self) -> u64 {
-        let layers = 2 * u64::from(self.items.trailing_zeros());
-        layers.saturating_sub(1) * u64::from(self.items / 2)
+        let size = u64::from(self.items).next_power_of_two();
+        (u64::from(size.trailing_zeros()) * u64::from(self.items) + 1).saturating_sub(size)
     }
 
     /// Bits of the number of an item.
     pub fn item_bits(&self) -> u16 {
-        self.items.trailing_zeros().max(1) as u16
+        self.items.next_power_of_two().trailing_zeros().max(1) as u16
     }
 }
 
@@ -138,10 +139,9 @@ pub(crate) fn faults(description: &Description) -> Vec<String> {
     }
     for (index, permutation) in description.permutations.iter().enumerate() {
         let items = permutation.items;
-        if !items.is_power_of_two() || items > PERMUTATION_ITEMS_MAX {
+        if items == 0 || items > PERMUTATION_ITEMS_MAX {
             faults.push(format!(
-                "permutation {index} moves {items} items, not a power of two of at most \
-                 {PERMUTATION_ITEMS_MAX}"
+                "permutation {index} moves {items} items, not 1 to {PERMUTATION_ITEMS_MAX}"
             ));
         }
         if usize::from(permutation.party) >= description.parties.len() {

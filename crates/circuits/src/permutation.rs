@@ -1,15 +1,22 @@
 //! Switching networks that apply a permutation, and their control bits in constant time.
 //!
-//! A Benes network of `n = 2^w` items has `2w - 1` layers of `n / 2` switches (V. E. Benes, 1965).
-//! Layers have the strides 1, 2, 4, ..., `n / 2`, ..., 4, 2, 1. A switch of a layer with stride `s`
-//! exchanges the items at positions `i` and `i + s` if its control bit is 1; there is one for
-//! each `i` where `i / s` is even, and switches are numbered by ascending `i`.
+//! A Waksman network of `n` items (A. Waksman, 1968, for powers of two; M. Chang, A. Melhem, 1997, for any number)
+//! has `W(n) = n - 1 + W(floor(n / 2)) + W(ceil(n / 2))` switches. Its layers have the strides 1, 2, 4, ...,
+//! `2^(w - 1)`, ..., 4, 2, 1 for `2^(w - 1) < n <= 2^w`. A switch of a layer with stride `s` exchanges the items at
+//! positions `i` and `i + s` if its control bit is 1, where `i / s` is even. Up to the longest stride, a layer has one
+//! for each such `i < n - s`; behind it, one for each such `i < n - 2s`. Switches are numbered by ascending `i`.
+//!
+//! So each layer is the beginning of a layer of a Benes network, and sub-networks stay interleaved: those of stride
+//! `s` are the positions of equal remainders modulo `s`. In each, the last layer leaves out the last pair if the
+//! number of items is even, and an odd item at the end has no switches in both.
 //!
 //! Source of the control bits: D. J. Bernstein, "Verified fast formulas for control bits for
 //! permutation networks", 2020 (ePrint 2020/1493): the recursive decomposition and the minimum of
-//! each cycle by pointer doubling. Deviation: `peel` takes the inverse of every doubled
+//! each cycle by pointer doubling. Deviations: `peel` takes the inverse of every doubled
 //! permutation from a symmetry, and looks along each cycle in both directions, so that a level of
-//! `2^v` items takes `v` sorts.
+//! `2^v` items takes `v` sorts. And it takes the maximum of each cycle, by the mirror image of Bernstein's theorem.
+//! Then the bits that are left out are always 0: the last item of a sub-network is the largest of its cycle, so it
+//! stays. If the number of items is odd, a fixed item behind the last one completes its pair, and this item stays.
 //!
 //! Cost: level `v`, for `v` from 2 to `w`, sorts `n` items `v` times, in `n / 2^v` separate groups. Memory:
 //! the bits (one byte each), and temporaries of 24 bytes for each item (32 beyond `2^21` items).
@@ -29,33 +36,48 @@ use zeroize::{Zeroize, Zeroizing};
 
 /// Largest number of items of a network.
 ///
-/// Its `47 * 2^23` control bits fill 376 MiB as bytes. Indices fit in 24 bits, so that equal keys in
+/// Its some `23 * 2^24` control bits fill 368 MiB as bytes. Indices fit in 24 bits, so that equal keys in
 /// [`random_permutation`] are as rare as it promises.
 pub const ITEMS_MAX: u64 = 1 << 24;
 
-/// Returns how many switches a network of `items` items has: `(2w - 1) * items / 2` for
-/// `items = 2^w`, and 0 for one item.
+/// Returns how many switches a network of `items` items has: `W(items)`.
 ///
 /// # Panics
-/// If `items` is not a power of two or exceeds [`ITEMS_MAX`].
+/// If `items` is 0 or exceeds [`ITEMS_MAX`].
 pub fn switch_count(items: u64) -> u64 {
-    layer_count(items) * (items / 2)
+    layers(items).map(|layer| layer.switches).sum()
 }
 
-/// Returns the strides of the layers of a network of `items` items, in the order of application:
-/// 1, 2, 4, ..., `items / 2`, ..., 4, 2, 1.
+/// A layer of a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// Distance of the two items of a switch.
+    pub stride: u64,
+    /// How many switches it has: the first ones of all pairs at this distance.
+    pub switches: u64,
+}
+
+/// Returns the layers of a network of `items` items, in the order of application.
 ///
 /// # Panics
-/// If `items` is not a power of two or exceeds [`ITEMS_MAX`].
-pub fn layer_strides(items: u64) -> impl Iterator<Item = u64> {
-    let layers = layer_count(items);
-    (0..layers).map(move |layer| 1 << layer.min(layers - 1 - layer))
+/// If `items` is 0 or exceeds [`ITEMS_MAX`].
+pub fn layers(items: u64) -> impl Iterator<Item = Layer> {
+    let count = (2 * level_count(items)).saturating_sub(1);
+    (0..count).map(move |layer| {
+        let level = layer.min(count - 1 - layer);
+        let (stride, is_first) = (1 << level, layer == level);
+        let end = items.saturating_sub(if is_first { stride } else { 2 * stride });
+        // Of the positions below the end, those with an even number of strides before them.
+        let blocks = end / (2 * stride);
+        Layer { stride, switches: blocks * stride + (end % (2 * stride)).min(stride) }
+    })
 }
 
-fn layer_count(items: u64) -> u64 {
-    assert!(items.is_power_of_two(), "the number of items is a power of two");
+/// How many strides the layers have: the base-2 logarithm of the number of items, rounded up.
+fn level_count(items: u64) -> u32 {
+    assert!(items > 0, "a network has items");
     assert!(items <= ITEMS_MAX, "a network has at most {ITEMS_MAX} items");
-    (2 * u64::from(items.ilog2())).saturating_sub(1)
+    items.next_power_of_two().trailing_zeros()
 }
 
 /// Returns the control bits of a network that moves the item at position `i` to position `image[i]`:
@@ -65,7 +87,7 @@ fn layer_count(items: u64) -> u64 {
 /// Time and memory accesses depend on the number of items only (see the module).
 ///
 /// # Panics
-/// If `image` is not a permutation of `0..n` for a power of two `n` of at most [`ITEMS_MAX`].
+/// If `image` is not a permutation of `0..n` for an `n` from 1 to [`ITEMS_MAX`].
 pub fn control_bits(image: &[u32]) -> Vec<u8> {
     control_bits_with(image, 32)
 }
@@ -76,20 +98,25 @@ fn control_bits_with(image: &[u32], word_bits_min: u32) -> Vec<u8> {
     let items = image.len();
     let mut bits = vec![0; switch_count(items as u64) as usize];
     let seen = image.iter().fold(0, |seen, &position| seen | position);
-    assert!((seen as usize) < items, "the image of an item is a position");
-    if items == 1 {
-        return bits;
-    }
+    let levels = level_count(items as u64);
+    assert!(seen as usize >> levels == 0, "the image of an item is a position");
+    let Some(middle) = levels.checked_sub(1) else { return bits };
 
     // Layers in reverse order apply the inverse. `peel` consumes the inverse of what it
     // decomposes, so it decomposes the inverse of `image` and is given the layers in reverse order.
     let mut inverse = Zeroizing::new(image.to_vec());
-    let mut layers: &mut [u8] = &mut bits;
-    for level in 0..items.ilog2() - 1 {
-        let (last, inner) = layers.split_at_mut(items / 2);
-        let (inner, first) = inner.split_at_mut(inner.len() - items / 2);
-        layers = inner;
-        let peel = match word_bits_min.max(3 * (items.ilog2() - level)) {
+    let counts: Vec<Layer> = layers(items as u64).collect();
+    let mut rest: &mut [u8] = &mut bits;
+    for level in 0..middle {
+        // Items behind the last one stay where they are, and complete pairs.
+        let padded = items.next_multiple_of(2 << level);
+        let fixed = inverse.len()..padded;
+        inverse.extend(fixed.map(|i| (i >> level) as u32));
+        let behind = counts[counts.len() - 1 - level as usize].switches as usize;
+        let (last, inner) = rest.split_at_mut(counts[level as usize].switches as usize);
+        let (inner, first) = inner.split_at_mut(inner.len() - behind);
+        rest = inner;
+        let peel = match word_bits_min.max(3 * (levels - level)) {
             0..=32 => peel::<u32>,
             33..=64 => peel::<u64>,
             _ => peel::<u128>,
@@ -97,7 +124,7 @@ fn control_bits_with(image: &[u32], word_bits_min: u32) -> Vec<u8> {
         peel(&mut inverse, level, first, last);
     }
     // Permutations of two items are left: the middle layer exchanges where the first image is 1.
-    for (bit, &position) in layers.iter_mut().zip(inverse.iter()) {
+    for (bit, &position) in rest.iter_mut().zip(inverse.iter()) {
         *bit = position as u8;
     }
     bits
@@ -106,22 +133,27 @@ fn control_bits_with(image: &[u32], word_bits_min: u32) -> Vec<u8> {
 /// Computes the outermost two layers of `2^level` interleaved networks, and leaves in `inverse` what
 /// the twice as many inner networks have to apply.
 ///
-/// Item `r + (x << level)` of a slice belongs to position `x` of network `r`; `inverse` holds the
+/// Item `r + (x << level)` of a slice belongs to position `x` of network `r`, and each network has an even number of
+/// items; `inverse` holds the
 /// inverse of the permutation `pi` of each network. The bits are those of `F` and `L` in
 /// `pi = L M F`, where `F` and `L` exchange the neighbours `x` and `P(x) = x ^ 1`, and `M` keeps the
 /// parity of each position. Sub-networks stay where they are: position `x` of `M` is position `x >> 1` of
-/// the inner network of its parity.
+/// the inner network of its parity. Bits beyond the ends of `first` and `last` are 0.
 ///
 /// The parity of `F(x)` has to differ between the neighbours `x` and `P(x)`, and between `x` and `Q(x)`,
 /// `Q = pi^-1 P pi`, whose images are neighbours. So it is constant on the cycles of `s = Q P`.
 /// No cycle contains neighbours, and `P` maps the cycle of `x` onto that of `P(x)` in reverse order
-/// (`P s P = s^-1`); hence the smallest elements of the two cycles are neighbours (Bernstein's
-/// theorem), and the parity of the smallest element serves. It is found from two-sided windows of
+/// (`P s P = s^-1`); hence the largest elements of the two cycles are neighbours (Bernstein's
+/// theorem, which is about the smallest, for the positions in reverse order), and the parity of the largest element
+/// serves. It is found from two-sided windows of
 /// `s^-r(x), ..., s^r(x)`: `r` starts at 1 and doubles with each sort; a cycle has at most
 /// `n / 2` elements, so `r = n / 4` is enough.
+///
+/// The last element of all is the largest of its cycle, so `F` does not exchange it. If it is also fixed by `pi`, then
+/// its neighbour's image has the other parity, and neither does `L`.
 fn peel<W: Word>(inverse: &mut [u32], level: u32, first: &mut [u8], last: &mut [u8]) {
     let (items, lanes) = (inverse.len(), 1 << level);
-    let width = (items >> level).ilog2();
+    let width = (items >> level).next_power_of_two().trailing_zeros();
     let mut words = Zeroizing::new(vec![W::pack([0; 3], width); items]);
 
     // Sorting by pi^-1(y) sends Q and pi to x = pi^-1(y).
@@ -130,7 +162,7 @@ fn peel<W: Word>(inverse: &mut [u32], level: u32, first: &mut [u8], last: &mut [
     }
     sort_lanes(&mut words, lanes);
     let blank = || Zeroizing::new(vec![0u32; items]);
-    let (mut power, mut image, mut smallest) = (blank(), blank(), blank());
+    let (mut power, mut image, mut largest) = (blank(), blank(), blank());
     let mut wrong = 0;
     for (i, word) in words.iter().enumerate() {
         let [key, opposite, position] = word.unpack(width);
@@ -140,41 +172,46 @@ fn peel<W: Word>(inverse: &mut [u32], level: u32, first: &mut [u8], last: &mut [
     }
     assert!(wrong == 0, "the image of each item is another");
 
-    // `power` is s^(2^step), `smallest` the least element of each window.
-    for (i, least) in smallest.iter_mut().enumerate() {
-        *least = min((i >> level) as u32, min(power[i], power[i ^ lanes] ^ 1));
+    // `power` is s^(2^step), `largest` the greatest element of each window.
+    for (i, greatest) in largest.iter_mut().enumerate() {
+        *greatest = max((i >> level) as u32, max(power[i], power[i ^ lanes] ^ 1));
     }
     for _ in 2..width {
         // Sorting by the inverse of the power, which is P power P, composes with the power.
         for (i, word) in words.iter_mut().enumerate() {
-            *word = W::pack([power[i ^ lanes] ^ 1, power[i], smallest[i]], width);
+            *word = W::pack([power[i ^ lanes] ^ 1, power[i], largest[i]], width);
         }
         sort_lanes(&mut words, lanes);
         for (i, word) in words.iter().enumerate() {
             let [_, squared, ahead] = word.unpack(width);
             power[i] = squared;
-            smallest[i] = min(smallest[i], ahead);
+            largest[i] = max(largest[i], ahead);
         }
-        symmetrize(&mut smallest, lanes);
+        symmetrize(&mut largest, lanes);
     }
 
     // Sorting by pi(x) sends F(x) to y = pi(x), and F pi^-1 = M^-1 L.
     for (i, word) in words.iter_mut().enumerate() {
-        let moved = (i >> level) as u32 & !1 | smallest[i] & 1;
+        let moved = (i >> level) as u32 & !1 | largest[i] & 1;
         *word = W::pack([image[i], moved, 0], width);
     }
     sort_lanes(&mut words, lanes);
     for (i, word) in words.iter().enumerate() {
         inverse[i] = word.unpack(width)[1];
     }
-    let pairs = inverse.chunks_exact_mut(2 * lanes).zip(smallest.chunks_exact(2 * lanes));
-    let bits = first.chunks_exact_mut(lanes).zip(last.chunks_exact_mut(lanes));
-    for ((pair, smallest), (first, last)) in pairs.zip(bits) {
+    let pairs = inverse.chunks_exact_mut(2 * lanes).zip(largest.chunks_exact(2 * lanes));
+    for (block, (pair, largest)) in pairs.enumerate() {
         let (even, odd) = pair.split_at_mut(lanes);
+        let rest_of = |bits: &mut [u8]| bits.len().saturating_sub(block * lanes).min(lanes);
+        let (first_count, last_count) = (rest_of(first), rest_of(last));
         for lane in 0..lanes {
             let exchange = even[lane] & 1;
-            first[lane] = (smallest[lane] & 1) as u8;
-            last[lane] = exchange as u8;
+            if lane < first_count {
+                first[block * lanes + lane] = (largest[lane] & 1) as u8;
+            }
+            if lane < last_count {
+                last[block * lanes + lane] = exchange as u8;
+            }
             // Opaque, as the compiler would otherwise make a choice of the mask.
             let mask = black_box(exchange.wrapping_neg());
             let difference = (even[lane] ^ odd[lane]) & mask;
@@ -186,20 +223,20 @@ fn peel<W: Word>(inverse: &mut [u32], level: u32, first: &mut [u8], last: &mut [
 
 /// Extends windows ahead of each element to windows on both sides: the window behind `x` is the
 /// mirror image of the one ahead of its neighbour.
-fn symmetrize(smallest: &mut [u32], lanes: usize) {
-    for pair in smallest.chunks_exact_mut(2 * lanes) {
+fn symmetrize(largest: &mut [u32], lanes: usize) {
+    for pair in largest.chunks_exact_mut(2 * lanes) {
         let (even, odd) = pair.split_at_mut(lanes);
         for (even, odd) in even.iter_mut().zip(odd) {
-            *even = min(*even, *odd ^ 1);
+            *even = max(*even, *odd ^ 1);
             *odd = *even ^ 1;
         }
     }
 }
 
-/// Returns the smaller of two numbers below `2^31`, without a branch.
-fn min(a: u32, b: u32) -> u32 {
+/// Returns the larger of two numbers below `2^31`, without a branch.
+fn max(a: u32, b: u32) -> u32 {
     let difference = a.wrapping_sub(b);
-    b.wrapping_add(difference & ((difference as i32) >> 31) as u32)
+    a.wrapping_sub(difference & ((difference as i32) >> 31) as u32)
 }
 
 /// Returns the inverse of a permutation of `0..n`, computed by one oblivious sort, or nothing if the images are not

@@ -187,7 +187,7 @@ mod tests {
     /// The bytecode counts the switches that the circuits have.
     #[test]
     fn networks_have_as_many_switches_as_programs_state() {
-        for items in (0..=24).map(|log2| 1 << log2) {
+        for items in (1..300).chain((0..=24).map(|log2| 1 << log2)).chain([1_000_003]) {
             let permutation = Permutation { party: 0, items, kind: PermutationKind::Random };
             assert_eq!(permutation.switches(), switch_count(items.into()), "{items} items");
         }

@@ -18,7 +18,7 @@ pub struct Region {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenedIndex(u32);
 
-/// A permutation that one party knows, and its Beneš network.
+/// A permutation that one party knows, and its Waksman network.
 #[derive(Clone)]
 pub struct PartyPermutation {
     tracer: Tracer,
@@ -34,7 +34,7 @@ impl Tracer {
         Region { tracer: self.clone(), index: regions.len() as u64 - 1, element }
     }
 
-    /// A new permutation of `items` items, a power of two, that `party` alone knows.
+    /// A new permutation of `items` items that `party` alone knows.
     pub fn permutation(&self, party: u16, items: u32, kind: PermutationKind) -> PartyPermutation {
         let shape = Permutation { party, items, kind };
         let permutations = &mut self.recording.borrow_mut().description.permutations;

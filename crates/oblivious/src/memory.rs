@@ -68,7 +68,10 @@ impl Memory {
     /// Replaces the row at `index`; writes nothing beyond the last row.
     #[track_caller]
     pub fn write(&mut self, index: &Value, row: &[Value]) {
-        self.update(index, |_| row.to_vec());
+        self.memory.open(index);
+        for (column, cell) in row.iter().enumerate() {
+            self.memory.change(column, cell);
+        }
     }
 
     /// Replaces the row at `index` by `function` of it, and returns what it was: one access.

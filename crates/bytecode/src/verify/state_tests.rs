@@ -108,35 +108,36 @@ fn rows_are_of_a_region_and_registers_have_values() {
 fn permutations_bring_what_they_have() {
     let bits = (ElementType::BIT, 2);
     let told = values().push(Op::Tell, (ITEM, 4), &[1], [2, 0]);
-    let all = (ElementType::BIT, 6);
+    let all = (ElementType::BIT, 5);
     let right = told
         .clone()
         .push(Op::Switches, all, &[], [1, 0])
         .push(Op::Origins, (ITEM, 4), &[], [1, 0])
         .push(Op::Switches, bits, &[], [2, 0])
-        .push(Op::Switches, (ElementType::BIT, 4), &[], [2, 2])
-        .push(Op::Switches, bits, &[], [0, 4])
+        .push(Op::Switches, (ElementType::BIT, 3), &[], [2, 2])
+        .push(Op::Switches, (ElementType::BIT, 1), &[], [0, 4])
         .push(Op::Switches, (ElementType::BIT, 4), &[], [0, 0])
         .push(Op::Constant, (BYTE, 4), &[], [0, 0])
         .push(Op::SwapKnown, (BYTE, 4), &[8, 9, 9], [0, 0]);
     right.is_right();
     values().push(Op::Switches, all, &[], [2, 0]).has("before all of it is told");
-    values().push(Op::Switches, bits, &[], [0, 5]).has("permutation 0 has 6, not 2 from 5");
+    values().push(Op::Switches, bits, &[], [0, 4]).has("permutation 0 has 5, not 2 from 4");
     values().push(Op::Switches, bits, &[], [3, 0]).has("no permutation 3");
     values().push(Op::Switches, (ITEM, 2), &[], [0, 0]).has_first("switches are u1");
     values().push(Op::Switches, bits, &[], [0, 0]).has("used in part");
     told.has("used in part");
     let whole = values().push(Op::Switches, all, &[], [0, 0]);
-    whole.clone().push(Op::Switches, bits, &[], [0, 4]).has("4 of permutation 0 is there twice");
+    let last = (ElementType::BIT, 1);
+    whole.clone().push(Op::Switches, last, &[], [0, 4]).has("4 of permutation 0 is there twice");
     whole.clone().push(Op::Origins, (ITEM, 4), &[], [0, 0]).has("permutation 0 has no origins");
     whole.clone().push(Op::Tell, (ITEM, 4), &[1], [0, 0]).has("permutation 0 has no tell");
     let part = values().push(Op::LaneSlice, (ITEM, 2), &[1], [0, 4]);
     let part = part.push(Op::Tell, (ITEM, 2), &[3], [2, 2]);
     part.push(Op::Tell, (ITEM, 2), &[3], [2, 0]).has_first("from its first row to its last");
-    let swap = whole.push(Op::Constant, (BYTE, 6), &[], [0, 0]);
-    swap.clone().push(Op::SwapKnown, (BYTE, 6), &[3, 4, 4], [1, 0]).has("of party 1");
+    let swap = whole.push(Op::Constant, (BYTE, 5), &[], [0, 0]);
+    swap.clone().push(Op::SwapKnown, (BYTE, 5), &[3, 4, 4], [1, 0]).has("of party 1");
     let swap = swap.push(Op::Switches, all, &[], [1, 0]);
-    swap.push(Op::SwapKnown, (BYTE, 6), &[3, 4, 4], [0, 0]).has("needs the switches");
+    swap.push(Op::SwapKnown, (BYTE, 5), &[3, 4, 4], [0, 0]).has("needs the switches");
 }
 
 #[test]
@@ -192,14 +193,14 @@ fn sizes_are_limited() {
     assert!(tall.faults().iter().any(|fault| fault.contains("2^44 bits")), "{:?}", tall.faults());
     let memory = Memory { name: String::new(), columns: Vec::new(), rows: 0, method: None };
     wrong.memories = vec![memory].into();
-    let permutation = Permutation { party: 2, items: 6, kind: PermutationKind::Random };
+    let permutation = Permutation { party: 2, items: 0, kind: PermutationKind::Random };
     wrong.permutations = vec![permutation].into();
     wrong.registers = u32::MAX;
     let faults = wrong.faults();
     for part in ["memory 0 has no columns", "memory 0 has 0 rows"] {
         assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
     }
-    for part in ["region 0 has 0 rows", "moves 6 items", "is of no party", "registers"] {
+    for part in ["region 0 has 0 rows", "moves 0 items", "is of no party", "registers"] {
         assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
     }
 }

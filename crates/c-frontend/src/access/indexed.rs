@@ -154,6 +154,9 @@ impl MemoryModel {
             let what = format!("a read at {whose} looks at {all} elements");
             self.values.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
         }
+        if let Some(found) = self.read_obliviously(indexed, &counts, bytes)? {
+            return Ok(found);
+        }
         let mut found = Vec::with_capacity(all as usize);
         for offset in offsets(indexed.offset, &counts) {
             found.push(match self.memory.check(indexed.object, offset, bytes) {

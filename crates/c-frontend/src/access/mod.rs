@@ -11,9 +11,11 @@ pub(crate) mod entries;
 pub(crate) mod indexed;
 pub(crate) mod lanes;
 pub(crate) mod load_store;
+pub(crate) mod oblivious;
 pub(crate) mod tables;
 pub(crate) mod write_at_once;
 
+use crate::access::oblivious::ReadMemories;
 use crate::data::CellValue;
 use crate::data::constant::data_of;
 use crate::evaluate::OperationEvaluator;
@@ -29,11 +31,20 @@ pub(crate) struct MemoryModel {
     pub(crate) memory: ObjectStore,
     /// Places that all lanes wrote, each its own: object, offset, bytes.
     pub(crate) private_places: Vec<(u32, u64, u64)>,
+    /// Whether large arrays may be memories: not in programs of several blocks.
+    has_memories: bool,
+    read_memories: ReadMemories,
 }
 
 impl MemoryModel {
-    pub(crate) fn new(values: OperationEvaluator) -> MemoryModel {
-        MemoryModel { values, memory: ObjectStore::default(), private_places: Vec::new() }
+    pub(crate) fn new(values: OperationEvaluator, has_memories: bool) -> MemoryModel {
+        MemoryModel {
+            values,
+            memory: ObjectStore::default(),
+            private_places: Vec::new(),
+            has_memories,
+            read_memories: ReadMemories::default(),
+        }
     }
 }
 

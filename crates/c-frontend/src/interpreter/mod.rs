@@ -67,7 +67,7 @@ impl<'m> Interpreter<'m> {
     /// An interpreter whose memory holds the module's globals, object by object.
     pub(crate) fn new(module: &'m IrModule, tracer: &Tracer) -> Interpreter<'m> {
         let values = OperationEvaluator::new(Emitter::new(tracer), Report::new(&module.files));
-        let mut access = MemoryModel::new(values);
+        let mut access = MemoryModel::new(values, !module.reveals());
         for global in &module.globals {
             access.memory.allocate(&global.name, global.size, global.granule);
         }

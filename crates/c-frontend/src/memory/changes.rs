@@ -92,7 +92,9 @@ impl ObjectStore {
             unreachable!("a table is made cells before it is written")
         };
         let Some(place) = cells.cell_mut(index as usize, &mut self.budget) else { return };
+        self.versions += 1;
         let old = std::mem::replace(place, cell);
+        self.objects[object as usize].version = self.versions;
         if let Some(log) = self.logs.last_mut() {
             log.cells.entry((object, index)).or_insert(old);
         }
@@ -114,6 +116,8 @@ impl ObjectStore {
                 && let Some(place) = cells.cell_mut(*index as usize, &mut self.budget)
             {
                 std::mem::swap(place, cell);
+                self.versions += 1;
+                self.objects[*object as usize].version = self.versions;
             }
             let known = log.granules.last().is_some_and(|(last, _)| last == object);
             if !known && !log.granules.iter().any(|(known, _)| known == object) {

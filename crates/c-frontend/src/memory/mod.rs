@@ -29,6 +29,8 @@ pub(crate) struct ObjectStore {
     released: Vec<u32>,
     logs: Vec<Log>,
     budget: CellBudget,
+    /// The last version that an object was given.
+    versions: u64,
 }
 
 /// Why an access is impossible.
@@ -60,7 +62,9 @@ impl ObjectStore {
         granule: u8,
         storage: ObjectStorage,
     ) -> u32 {
+        self.versions += 1;
         let object = Object {
+            version: self.versions,
             name: name.to_owned(),
             size,
             granule: u64::from(granule.max(1)),

@@ -19,6 +19,8 @@ pub(crate) struct Object {
     pub(crate) storage: ObjectStorage,
     pub(crate) is_constant: bool,
     pub(crate) is_alive: bool,
+    /// Changes when something is written to it; two objects never have the same one.
+    pub(crate) version: u64,
 }
 
 impl Object {

@@ -51,9 +51,9 @@ impl Random {
 fn apply(items: usize, bits: &[u8]) -> Vec<u32> {
     let mut contents: Vec<usize> = (0..items).collect();
     let mut bits = bits.iter();
-    for stride in layer_strides(items as u64) {
+    for Layer { stride, switches } in layers(items as u64) {
         let stride = stride as usize;
-        for i in (0..items).filter(|i| i & stride == 0) {
+        for i in (0..items).filter(|i| i & stride == 0).take(switches as usize) {
             match bits.next().expect("a bit for each switch") {
                 0 => {}
                 1 => contents.swap(i, i + stride),
@@ -81,26 +81,39 @@ fn permutations(image: &mut [u32], fixed: usize, visit: &mut dyn FnMut(&[u32])) 
     }
 }
 
+/// Waksman's number of switches, by its recursion.
+fn waksman(items: u64) -> u64 {
+    match items {
+        0 | 1 => 0,
+        2 => 1,
+        _ => items - 1 + waksman(items / 2) + waksman(items.div_ceil(2)),
+    }
+}
+
 #[test]
 fn layers_and_switches_are_counted() {
-    let strides = |items| layer_strides(items).collect::<Vec<_>>();
-    assert_eq!(strides(1), []);
-    assert_eq!(strides(2), [1]);
-    assert_eq!(strides(16), [1, 2, 4, 8, 4, 2, 1]);
-    assert_eq!([1, 2, 4, 8, 1 << 24].map(switch_count), [0, 1, 6, 20, 47 << 23]);
+    let layers =
+        |items| layers(items).map(|layer| (layer.stride, layer.switches)).collect::<Vec<_>>();
+    assert_eq!(layers(1), []);
+    assert_eq!(layers(2), [(1, 1)]);
+    assert_eq!(layers(5), [(1, 2), (2, 2), (4, 1), (2, 1), (1, 2)]);
+    assert_eq!(layers(8), [(1, 4), (2, 4), (4, 4), (2, 2), (1, 3)]);
+    for items in (1..2000).chain([ITEMS_MAX - 1, ITEMS_MAX]) {
+        assert_eq!(switch_count(items), waksman(items), "{items} items");
+    }
 }
 
 #[test]
 fn switches_are_numbered_by_position() {
     // Bit 3 is the second switch of the layer with stride 2: positions 1 and 3.
-    assert_eq!(apply(4, &[0, 0, 0, 1, 0, 0]), [0, 3, 2, 1]);
-    assert_eq!(apply(4, &[0, 1, 0, 0, 0, 0]), [0, 1, 3, 2]);
+    assert_eq!(apply(4, &[0, 0, 0, 1, 0]), [0, 3, 2, 1]);
+    assert_eq!(apply(4, &[0, 1, 0, 0, 0]), [0, 1, 3, 2]);
 }
 
 #[test]
 fn control_bits_of_all_small_permutations() {
     let mut count = 0;
-    for items in [1, 2, 4, 8] {
+    for items in 1..=8 {
         let mut image: Vec<u32> = (0..items).collect();
         permutations(&mut image, 0, &mut |image| {
             let bits = control_bits(image);
@@ -109,7 +122,24 @@ fn control_bits_of_all_small_permutations() {
             count += 1;
         });
     }
-    assert_eq!(count, 1 + 2 + 24 + 40_320);
+    assert_eq!(count, 1 + 2 + 6 + 24 + 120 + 720 + 5040 + 40_320);
+}
+
+/// All sizes up to 70, and larger ones whose sub-networks have odd sizes at many levels.
+#[test]
+fn control_bits_of_permutations_of_any_size() {
+    with_fresh_seeds(3, |random| {
+        let drawn: Vec<usize> = (0..20).map(|_| 1 + (random.next() % 3000) as usize).collect();
+        for items in (1..=70).chain([127, 129, 255, 257, 1000, 1023, 1025]).chain(drawn) {
+            for _ in 0..3 {
+                let image = random.permutation(items);
+                let bits = control_bits(&image);
+                assert_eq!(bits.len() as u64, switch_count(items as u64));
+                assert_eq!(apply(items, &bits), image, "{items} items");
+                assert_eq!(control_bits_with(&image, 64), bits);
+            }
+        }
+    });
 }
 
 #[test]
@@ -130,15 +160,13 @@ fn control_bits_of_random_permutations() {
 /// One cycle of `n / 2` elements needs the widest windows.
 #[test]
 fn control_bits_of_structured_permutations() {
-    for log2 in 1..=10 {
-        let items = 1u32 << log2;
-        let images: [&dyn Fn(u32) -> u32; 6] = [
+    for items in (1..=10).flat_map(|log2| [1u32 << log2, (1 << log2) + 1, 3 << log2]) {
+        let images: [&dyn Fn(u32) -> u32; 5] = [
             &|i| i,
             &|i| items - 1 - i,
             &|i| (i + 1) % items,
             &|i| (i + items - 1) % items,
-            &|i| (i * 5 + 3) % items,
-            &|i| i.reverse_bits() >> (32 - log2),
+            &|i| if items % 5 == 0 { i } else { (i * 5 + 3) % items },
         ];
         for image in images {
             let image: Vec<u32> = (0..items).map(image).collect();
@@ -149,7 +177,9 @@ fn control_bits_of_structured_permutations() {
 
 #[test]
 fn images_that_are_no_permutation_panic() {
-    for image in [&[0, 1, 2][..], &[0, 4, 1, 2], &[0, 1, 1, 2], &[1; 8], &[1], &[2, 0]] {
+    for image in
+        [&[0, 1, 3][..], &[0, 2, 2], &[0, 4, 1, 2], &[], &[0, 1, 1, 2], &[1; 8], &[1], &[2, 0]]
+    {
         let image = image.to_vec();
         assert!(std::panic::catch_unwind(|| control_bits(&image)).is_err());
     }

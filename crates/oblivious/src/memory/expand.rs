@@ -7,7 +7,7 @@ use phineus_bytecode::{ElementType, Instruction, Lane, Memory, MemoryMethod, Op,
 use phineus_frontend::{ProgramError, Records, Traced, Tracer, Value, lanes_for};
 
 use super::scan::{LinearScan, ScannedRow};
-use super::square_root::{SquareRoot, TakenRow};
+use super::square_root::{AccessKind, SquareRoot, TakenRow};
 
 /// Writes `program` to `output` without operations on memories: the one with index `i` is accessed by method
 /// `methods[i]`, as the description then says.
@@ -29,18 +29,57 @@ pub fn expand<R: Read + Seek>(
     for (memory, &method) in description.memories.iter_mut().zip(methods) {
         memory.method = Some(method);
     }
+    let mut kinds = access_kinds(program)?;
     let memories = description.memories.iter().zip(methods);
     let mut expansion = Expansion {
         tracer: Tracer::of_description(&description, output)?,
         renamed: Vec::new(),
         constants: HashMap::new(),
-        memories: memories.map(|(shape, &method)| ExpandedMemory::new(shape, method)).collect(),
+        memories: memories
+            .zip(&mut kinds)
+            .map(|((shape, &method), kinds)| {
+                ExpandedMemory::new(shape, method, std::mem::take(kinds).into_iter())
+            })
+            .collect(),
     };
     program.for_each::<ProgramError>(|instruction| {
         expansion.step(instruction);
         Ok(())
     })?;
     expansion.tracer.finish()
+}
+
+/// What each access does with its row, by memory.
+fn access_kinds<R: Read + Seek>(
+    program: &mut ProgramReader<R>,
+) -> Result<Vec<Vec<AccessKind>>, ProgramError> {
+    let columns: Vec<usize> =
+        program.description().memories.iter().map(|memory| memory.columns.len()).collect();
+    let mut kinds = vec![Vec::new(); columns.len()];
+    // Whether the last access has read, and which columns it has changed.
+    let mut parts: Vec<(bool, Vec<bool>)> =
+        columns.iter().map(|&columns| (false, vec![false; columns])).collect();
+    program.for_each::<ProgramError>(|instruction| {
+        let [index, column, ..] = instruction.immediates.map(|word| word as usize);
+        match instruction.op {
+            Op::MemoryOpen => {
+                parts[index] = (false, vec![false; columns[index]]);
+                kinds[index].push(AccessKind::Read);
+            }
+            Op::MemoryCell => parts[index].0 = true,
+            Op::MemoryChange => {
+                let (is_read, changed) = &mut parts[index];
+                changed[column] = true;
+                // Cells are read before any is changed.
+                let is_written = !*is_read && changed.iter().all(|&is_changed| is_changed);
+                let last = kinds[index].last_mut().expect("an access comes first");
+                *last = if is_written { AccessKind::Write } else { AccessKind::Update };
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(kinds)
 }
 
 /// The state of an expansion.
@@ -129,6 +168,8 @@ struct ExpandedMemory {
     elements: Vec<ElementType>,
     rows: u64,
     method: MemoryMethod,
+    /// What the accesses that are left do with their rows.
+    kinds: std::vec::IntoIter<AccessKind>,
     /// Cells that are set before the first access: by column and first row.
     cells: Vec<BTreeMap<u64, Value>>,
     /// What the method keeps, from the first access on.
@@ -156,11 +197,16 @@ enum AccessedRow {
 }
 
 impl ExpandedMemory {
-    fn new(shape: &Memory, method: MemoryMethod) -> ExpandedMemory {
+    fn new(
+        shape: &Memory,
+        method: MemoryMethod,
+        kinds: std::vec::IntoIter<AccessKind>,
+    ) -> ExpandedMemory {
         ExpandedMemory {
             elements: shape.columns.clone(),
             rows: shape.rows,
             method,
+            kinds,
             cells: vec![BTreeMap::new(); shape.columns.len()],
             store: None,
             access: None,
@@ -195,7 +241,8 @@ impl ExpandedMemory {
         if let Some(Access { row, cells, new }) = self.access.take() {
             store.close(row, &cells, &new);
         }
-        let row = store.open(index);
+        let kind = self.kinds.next().expect("it was counted");
+        let row = store.open(index, kind);
         let none = vec![None; self.elements.len()];
         self.access = Some(Access { row, cells: none.clone(), new: none });
     }
@@ -229,17 +276,17 @@ impl ExpandedMemory {
 }
 
 impl Store {
-    fn open(&mut self, index: &Value) -> AccessedRow {
+    fn open(&mut self, index: &Value, kind: AccessKind) -> AccessedRow {
         match self {
             Store::Scan(scan) => AccessedRow::Scanned(scan.open(index)),
-            Store::SquareRoot(memory) => AccessedRow::Taken(memory.open(index)),
+            Store::SquareRoot(memory) => AccessedRow::Taken(memory.open(index, kind)),
         }
     }
 
     fn cell(&self, row: &AccessedRow, column: usize) -> Value {
         match (self, row) {
             (Store::Scan(scan), AccessedRow::Scanned(row)) => scan.cell(row, column),
-            (Store::SquareRoot(_), AccessedRow::Taken(row)) => row.cell(column),
+            (Store::SquareRoot(memory), AccessedRow::Taken(row)) => memory.cell(row, column),
             (Store::Scan(_), AccessedRow::Taken(_))
             | (Store::SquareRoot(_), AccessedRow::Scanned(_)) => {
                 unreachable!("a memory has one method")

@@ -9,6 +9,7 @@
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{OpenedIndex, Tracer, Value, lanes_for, rechunk};
 
+use super::shuffle::Columns;
 use super::square_root::{ShuffledStore, all_numbers};
 use super::{index_bits, one_hot, selected};
 
@@ -29,7 +30,7 @@ impl PositionMap {
     /// Of `items` rows whose places are the lanes of `places`; all maps are renewed after `period` accesses.
     #[track_caller]
     pub(super) fn new(tracer: &Tracer, places: Vec<Value>, items: u64, period: u64) -> PositionMap {
-        match items / PACKED >= period.max(2) {
+        match items.div_ceil(PACKED) >= period.max(2) {
             true => PositionMap::Packed(Box::new(PackedMap::new(tracer, places, period))),
             false => PositionMap::Scanned(ScannedMap::new(places)),
         }
@@ -83,18 +84,21 @@ pub(super) struct ScannedMap {
 impl ScannedMap {
     #[track_caller]
     fn new(places: Vec<Value>) -> ScannedMap {
-        let word = (rows_of(&places) as u32).min(WORD_BITS.into());
-        let places = rechunk(places, word);
-        let element = ElementType::unsigned(word as u16);
-        let all = phineus_bytecode::mask_of(word as u16);
-        let unused = places.iter().map(|rows| rows.tracer().constant(element, all)).collect();
+        let places = rechunk(places, WORD_BITS.into());
+        let unused = places.iter().map(|rows| {
+            let width = rows.lanes() as u16;
+            let all = phineus_bytecode::mask_of(width);
+            rows.tracer().constant(ElementType::unsigned(width), all)
+        });
+        let unused = unused.collect();
         ScannedMap { places, unused }
     }
 
     #[track_caller]
     fn place(&mut self, index: &Value, is_dummy: &Value) -> Value {
         let first = first_ones(&self.unused);
-        let low = (self.unused[0].width().trailing_zeros() as u16).min(index.width());
+        let word = self.unused[0].width().next_power_of_two();
+        let low = (word.trailing_zeros() as u16).min(index.width());
         let row = one_hot(index, 0..low, &is_dummy.not());
         let words = (low < index.width()).then(|| {
             let yes = index.tracer().constant(ElementType::BIT, Lane::ONE);
@@ -102,9 +106,10 @@ impl ScannedMap {
         });
         let all = (0..).zip(self.unused.iter_mut().zip(&first));
         let taken = all.map(|(number, (unused, first))| {
+            let row = row.lane_slice(0, unused.width().into());
             let wanted = match &words {
                 Some(words) => words.lane_slice(number, 1).mask(&row),
-                None => row.clone(),
+                None => row,
             };
             let taken = wanted.xor(&is_dummy.mask(&first.reshape(1)));
             // Only unused places are taken.
@@ -121,11 +126,11 @@ impl ScannedMap {
 /// Cost: one AND for each bit.
 #[track_caller]
 fn first_ones(words: &[Value]) -> Vec<Value> {
-    let width = words[0].width() + 1;
-    let element = ElementType::unsigned(width);
     let mut borrow = words[0].tracer().constant(ElementType::BIT, Lane::ONE);
     let mut found = Vec::new();
     for word in words {
+        let width = word.width() + 1;
+        let element = ElementType::unsigned(width);
         let word = word.cast(element);
         let less = word.sub(&borrow.cast(element));
         // The bits up to the first 1, or all of them if there is none.
@@ -147,7 +152,7 @@ impl PackedMap {
     #[track_caller]
     fn new(tracer: &Tracer, places: Vec<Value>, period: u64) -> PackedMap {
         let columns = packed_rows(tracer, places);
-        let rows = rows_of(&columns[0]);
+        let rows = columns.rows;
         let mut store = ShuffledStore::new(tracer, columns, period);
         let map = PositionMap::new(tracer, store.shuffle(), rows, period);
         PackedMap { store, map }
@@ -193,10 +198,15 @@ fn rows_of(chunks: &[Value]) -> u64 {
 
 /// Eight places in each row, and behind them its number.
 #[track_caller]
-fn packed_rows(tracer: &Tracer, places: Vec<Value>) -> Vec<Vec<Value>> {
+fn packed_rows(tracer: &Tracer, mut places: Vec<Value>) -> Columns {
     let bits = places[0].width();
-    let rows = rows_of(&places) / PACKED;
-    let lanes = lanes_for(bits * PACKED as u16).min(rows as u32);
+    let rows = rows_of(&places).div_ceil(PACKED);
+    let missing = rows * PACKED - rows_of(&places);
+    if missing > 0 {
+        let zero = tracer.constant(places[0].integer(), Lane::ZERO);
+        places.push(zero.tile(missing as u32));
+    }
+    let lanes = lanes_for(bits * PACKED as u16).min(rows.next_power_of_two() as u32);
     let chunks = rechunk(places, lanes * PACKED as u32).into_iter().map(|chunk| {
         // Every eighth lane, from lane 0 to 7.
         let mut parts = vec![chunk];
@@ -207,5 +217,6 @@ fn packed_rows(tracer: &Tracer, places: Vec<Value>) -> Vec<Vec<Value>> {
         }
         parts.into_iter().reduce(|low, high| low.bit_concat(&high)).expect("eight parts")
     });
-    vec![chunks.collect(), all_numbers(tracer, index_bits(rows), lanes, rows)]
+    let numbers = all_numbers(tracer, index_bits(rows), lanes, rows);
+    Columns::new(vec![chunks.collect(), numbers], lanes)
 }

@@ -1,41 +1,66 @@
 //! Permutations of rows that no party knows, and the inverse of what they do: Zahur et al. 2016, section V.
 //!
-//! Each of two parties applies a permutation of its own, by a Beneš network whose switches it knows. The position of
+//! Each of two parties applies a permutation of its own, by a Waksman network whose switches it knows. The position of
 //! each row follows from two more passes: one party hides the order of the rows under a fresh permutation, the other
 //! one is told the result, which is uniform, and moves the numbers of the rows by it.
 //!
-//! Cost of a pass over `n` rows of `b` bits: `(n log2 n - n / 2) b` ANDs with a bit that one party knows, which
-//! are half as long as others. Rounds: one opening for the position map.
+//! Cost of a pass over `n` rows of `b` bits: `W(n) b` ANDs with a bit that one party knows, which are half as
+//! long as others; `W(n) = w n - 2^w + 1` for `w = ceil(log2 n)`. Rounds: one opening for the position map.
 
-use phineus_bytecode::PermutationKind;
-use phineus_circuits::permutation::layer_strides;
-use phineus_frontend::{PartyPermutation, Tracer, Value};
+use phineus_bytecode::{Lane, PermutationKind};
+use phineus_circuits::permutation::{Layer, layers};
+use phineus_frontend::{PartyPermutation, Tracer, Value, rechunk};
 
 /// The party that is told how rows lie under the other one's permutation.
 const TOLD: u16 = 0;
 /// The party that hides them.
 const HIDING: u16 = 1;
 
-/// Columns of `rows` rows, a power of two, in chunks of equal lanes, a power of two.
+/// Columns of `rows` rows, in chunks of equal lanes, a power of two; the last chunk has zeros behind the rows.
 pub(super) struct Columns {
     pub(super) columns: Vec<Vec<Value>>,
+    pub(super) rows: u64,
 }
 
 impl Columns {
+    /// Cuts each column into chunks of `lanes` lanes.
+    #[track_caller]
+    pub(super) fn new(columns: Vec<Vec<Value>>, lanes: u32) -> Columns {
+        let rows = columns[0].iter().map(|chunk| u64::from(chunk.lanes())).sum();
+        let columns = columns.into_iter().map(|column| {
+            let mut chunks = rechunk(column, lanes);
+            let last = chunks.last_mut().expect("there are rows");
+            if last.lanes() < lanes {
+                let zero = last.tracer().constant(last.integer(), Lane::ZERO);
+                *last = last.lane_concat(&zero.tile(lanes - last.lanes()));
+            }
+            chunks
+        });
+        Columns { columns: columns.collect(), rows }
+    }
+
     fn lanes(&self) -> u64 {
         self.columns[0][0].lanes().into()
     }
 
-    fn rows(&self) -> u64 {
-        self.lanes() * self.columns[0].len() as u64
+    /// The first row of each chunk, and how many rows it has.
+    pub(super) fn chunks(rows: u64, lanes: u32) -> impl Iterator<Item = (u64, u32)> {
+        let starts = (0..rows).step_by(lanes as usize);
+        starts.map(move |start| (start, (rows - start).min(lanes.into()) as u32))
+    }
+
+    /// The rows of a column, without what fills the last chunk.
+    #[track_caller]
+    pub(super) fn trimmed(&self, column: usize) -> Vec<Value> {
+        let chunks = Columns::chunks(self.rows, self.lanes() as u32).zip(&self.columns[column]);
+        chunks.map(|((_, lanes), chunk)| chunk.lane_slice(0, lanes)).collect()
     }
 
     /// Moves the rows by two permutations, of which each party knows one.
     #[track_caller]
     pub(super) fn shuffle(&mut self, tracer: &Tracer) {
         for party in [TOLD, HIDING] {
-            let items = self.rows() as u32;
-            let permutation = tracer.permutation(party, items, PermutationKind::Random);
+            let permutation = tracer.permutation(party, self.rows as u32, PermutationKind::Random);
             self.apply(&permutation);
         }
     }
@@ -43,62 +68,83 @@ impl Columns {
     /// Moves the rows through the network of `permutation`.
     #[track_caller]
     fn apply(&mut self, permutation: &PartyPermutation) {
-        let (rows, mut first) = (self.rows(), 0);
-        for stride in layer_strides(rows) {
-            match stride < self.lanes() {
-                true => self.apply_inside(permutation, first, stride),
-                false => self.apply_between(permutation, first, stride),
+        let mut first = 0;
+        for layer in layers(self.rows) {
+            match layer.stride < self.lanes() {
+                true => self.apply_inside(permutation, first, layer),
+                false => self.apply_between(permutation, first, layer),
             }
-            first += rows / 2;
+            first += layer.switches;
         }
     }
 
     /// A layer whose pairs lie in one chunk each.
     #[track_caller]
-    fn apply_inside(&mut self, permutation: &PartyPermutation, first: u64, stride: u64) {
-        let half = self.lanes() / 2;
-        for chunk in 0..self.columns[0].len() {
-            let bits = permutation.switches(first + chunk as u64 * half, half as u32);
+    fn apply_inside(&mut self, permutation: &PartyPermutation, first: u64, layer: Layer) {
+        let (half, stride) = (self.lanes() / 2, layer.stride as u32);
+        for (chunk, before) in (0..layer.switches).step_by(half as usize).enumerate() {
+            let count = (layer.switches - before).min(half) as u32;
+            let bits = permutation.switches(first + before, count);
             for column in &mut self.columns {
-                let (even, odd) = column[chunk].deinterleave(stride as u32);
-                let (even, odd) = permutation.swap(&bits, &even, &odd);
-                column[chunk] = even.interleave(&odd, stride as u32);
+                let (even, odd) = column[chunk].deinterleave(stride);
+                let (even, odd) = swap_first(permutation, &bits, &even, &odd);
+                column[chunk] = even.interleave(&odd, stride);
             }
         }
     }
 
     /// A layer whose pairs lie in two chunks each.
     #[track_caller]
-    fn apply_between(&mut self, permutation: &PartyPermutation, first: u64, stride: u64) {
+    fn apply_between(&mut self, permutation: &PartyPermutation, first: u64, layer: Layer) {
         let lanes = self.lanes();
-        let step = (stride / lanes) as usize;
-        for chunk in (0..self.columns[0].len()).filter(|chunk| (chunk / step).is_multiple_of(2)) {
-            // The blocks of 2 stride rows before this chunk have stride switches each.
-            let blocks = (chunk / (2 * step)) as u64;
-            let before = chunk as u64 * lanes - blocks * stride;
-            let bits = permutation.switches(first + before, lanes as u32);
+        let step = (layer.stride / lanes) as usize;
+        let lower = (0..).filter(|chunk| (chunk / step).is_multiple_of(2));
+        for (chunk, before) in lower.zip((0..layer.switches).step_by(lanes as usize)) {
+            let count = (layer.switches - before).min(lanes) as u32;
+            let bits = permutation.switches(first + before, count);
             for column in &mut self.columns {
-                let (low, high) = permutation.swap(&bits, &column[chunk], &column[chunk + step]);
+                let (low, high) = (&column[chunk], &column[chunk + step]);
+                let (low, high) = swap_first(permutation, &bits, low, high);
                 (column[chunk], column[chunk + step]) = (low, high);
             }
         }
     }
 }
 
-/// For each row its place: `numbers` are the rows that lie at each place, in chunks of equal lanes.
+/// Exchanges the first lanes of two values by as many switches; the others stay.
 #[track_caller]
-pub(super) fn places(tracer: &Tracer, numbers: &[Value]) -> Vec<Value> {
-    let mut hidden = Columns { columns: vec![numbers.to_vec()] };
-    let (items, lanes) = (hidden.rows() as u32, hidden.lanes() as u32);
+fn swap_first(
+    permutation: &PartyPermutation,
+    bits: &Value,
+    first: &Value,
+    second: &Value,
+) -> (Value, Value) {
+    let (count, lanes) = (bits.lanes(), first.lanes());
+    if count == lanes {
+        return permutation.swap(bits, first, second);
+    }
+    let [head, other] = [first, second].map(|value| value.lane_slice(0, count));
+    let (head, other) = permutation.swap(bits, &head, &other);
+    let with_rest =
+        |head: Value, all: &Value| head.lane_concat(&all.lane_slice(count, lanes - count));
+    (with_rest(head, first), with_rest(other, second))
+}
+
+/// For each row its place: `numbers` are the rows that lie at each place.
+#[track_caller]
+pub(super) fn places(tracer: &Tracer, numbers: Vec<Value>) -> Vec<Value> {
+    let lanes = numbers[0].lanes().next_power_of_two();
+    let mut hidden = Columns::new(vec![numbers], lanes);
+    let items = hidden.rows as u32;
     let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomWithOrigins);
     hidden.apply(&hiding);
     let told = tracer.permutation(TOLD, items, PermutationKind::Told);
-    let starts = || (0..u64::from(items)).step_by(lanes as usize);
-    for (start, rows) in starts().zip(&hidden.columns[0]) {
+    let starts = || Columns::chunks(items.into(), lanes);
+    for ((start, _), rows) in starts().zip(&hidden.trimmed(0)) {
         told.tell(start, rows);
     }
-    let origins = starts().map(|start| hiding.origins(start, lanes)).collect();
-    let mut places = Columns { columns: vec![origins] };
+    let origins = starts().map(|(start, count)| hiding.origins(start, count)).collect();
+    let mut places = Columns::new(vec![origins], lanes);
     places.apply(&told);
-    places.columns.pop().expect("there is one")
+    places.trimmed(0)
 }

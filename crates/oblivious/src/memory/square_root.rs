@@ -6,6 +6,7 @@
 //! After `T` accesses the stash goes back to the places it came from, and all is shuffled anew.
 
 use phineus_bytecode::{ElementType, Lane};
+use phineus_circuits::permutation::switch_count;
 use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
 use super::position_map::PositionMap;
@@ -15,14 +16,7 @@ use super::{in_range, index_bits, numbers, selected};
 /// Accesses between two shuffles: the square root of the switches of a network, so that the stash and the shuffle
 /// cost about the same (Zahur et al. 2016, section V).
 pub(super) fn period(rows: u64) -> u64 {
-    fn switches(rows: u64) -> u64 {
-        match rows {
-            0 | 1 => 0,
-            2 => 1,
-            _ => rows - 1 + switches(rows / 2) + switches(rows.div_ceil(2)),
-        }
-    }
-    let switches = switches(rows);
+    let switches = switch_count(rows);
     let root = switches.isqrt();
     (root + u64::from(root * root < switches)).max(1)
 }
@@ -38,25 +32,30 @@ impl SquareRoot {
     #[track_caller]
     pub(super) fn new(records: Records) -> SquareRoot {
         let rows = records.rows();
-        let items = rows.next_power_of_two().max(2);
+        // A permutation of one row has no switches.
+        let items = rows.max(2);
         let bits = index_bits(items);
         let tracer = records.tracer().clone();
         // Numbers of rows can be wider than rows are.
-        let lanes = records.chunk_lanes().min(lanes_for(bits)).min(items as u32);
-        let mut columns = records.rechunked(lanes).into_columns();
-        for column in &mut columns {
-            pad(column, lanes, items);
+        let lanes =
+            records.chunk_lanes().min(lanes_for(bits)).min(items.next_power_of_two() as u32);
+        let mut columns = records.into_columns();
+        if rows < items {
+            columns.iter_mut().for_each(|column| {
+                let zero = tracer.constant(column[0].integer(), Lane::ZERO);
+                column.push(zero);
+            });
         }
         columns.push(all_numbers(&tracer, bits, lanes, items));
         let period = period(items);
-        let mut store = ShuffledStore::new(&tracer, columns, period);
+        let mut store = ShuffledStore::new(&tracer, Columns::new(columns, lanes), period);
         let map = PositionMap::new(&tracer, store.shuffle(), items, period);
         SquareRoot { store, map, rows }
     }
 
-    /// Begins an access: takes the row out of the store and the stash.
+    /// Begins an access: finds the row at `index` and opens a place.
     #[track_caller]
-    pub(super) fn open(&mut self, index: &Value) -> TakenRow {
+    pub(super) fn open(&mut self, index: &Value, kind: AccessKind) -> TakenRow {
         if self.store.is_used_up() {
             self.store.put_back();
             let places = self.store.shuffle();
@@ -70,42 +69,84 @@ impl SquareRoot {
             None => any,
         };
         let place = self.map.take(&index, &is_dummy, self.store.spare());
-        let row = self.store.exchange(place, &found);
-        TakenRow { place, valid, row }
+        let row = match kind {
+            AccessKind::Read | AccessKind::Write => self.store.at(place),
+            AccessKind::Update => self.store.exchange(place, &found),
+        };
+        TakenRow { kind, found, valid, is_dummy, place, row }
+    }
+
+    /// The cell of a column in a row: zeros if the index is that of no row.
+    ///
+    /// # Panics
+    /// If the access is [`AccessKind::Write`].
+    #[track_caller]
+    pub(super) fn cell(&self, taken: &TakenRow, column: usize) -> Value {
+        let cell = &taken.row[column];
+        match (taken.kind, &taken.valid) {
+            (AccessKind::Read, _) => {
+                let fetched = taken.is_dummy.not().mask(cell);
+                match taken.found.select(&self.store.stash()[column]) {
+                    Some(stashed) => stashed.xor(&fetched),
+                    None => fetched,
+                }
+            }
+            (AccessKind::Update, Some(valid)) => valid.mask(cell),
+            (AccessKind::Update, None) => cell.clone(),
+            (AccessKind::Write, _) => unreachable!("what is only written is not read"),
+        }
     }
 
     /// Completes an access, with new cells where there are some.
     #[track_caller]
     pub(super) fn close(&mut self, taken: TakenRow, new: &[Option<Value>]) {
-        let TakenRow { place, valid, mut row } = taken;
-        for (cell, new) in row.iter_mut().zip(new) {
-            match (new, &valid) {
-                (None, _) => {}
-                (Some(new), None) => *cell = new.clone(),
-                (Some(new), Some(valid)) => *cell = valid.select(new, cell),
+        let TakenRow { kind, found, valid, is_dummy, place, mut row } = taken;
+        match kind {
+            AccessKind::Read => {}
+            AccessKind::Write => {
+                let new: Option<Vec<Value>> = new.iter().cloned().collect();
+                let new = new.expect("all cells are written");
+                self.store.replace(&found, &new);
+                for (cell, new) in row.iter_mut().zip(&new) {
+                    *cell = is_dummy.select(cell, new);
+                }
+            }
+            AccessKind::Update => {
+                for (cell, new) in row.iter_mut().zip(new) {
+                    match (new, &valid) {
+                        (None, _) => {}
+                        (Some(new), None) => *cell = new.clone(),
+                        (Some(new), Some(valid)) => *cell = valid.select(new, cell),
+                    }
+                }
             }
         }
         self.store.push(row.iter(), place);
     }
 }
 
-/// A row that an access has taken out of the store, its number behind its cells.
-pub(super) struct TakenRow {
-    place: OpenedIndex,
-    /// Whether the index is that of a row; nothing if it always is.
-    valid: Option<Value>,
-    row: Vec<Value>,
+/// What an access does with its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AccessKind {
+    /// It changes nothing.
+    Read,
+    /// It replaces all cells and reads none.
+    Write,
+    /// Anything else: also the numbers of rows in the stash are exchanged.
+    Update,
 }
 
-impl TakenRow {
-    /// The cell of a column: zeros if the index is that of no row.
-    #[track_caller]
-    pub(super) fn cell(&self, column: usize) -> Value {
-        match &self.valid {
-            Some(valid) => valid.mask(&self.row[column]),
-            None => self.row[column].clone(),
-        }
-    }
+/// The row of an access.
+pub(super) struct TakenRow {
+    kind: AccessKind,
+    found: Found,
+    /// Whether the index is that of a row; nothing if it always is.
+    valid: Option<Value>,
+    /// Whether the row at the opened place is not the one that is meant.
+    is_dummy: Value,
+    place: OpenedIndex,
+    /// The row at the opened place, its number behind its cells; of an update, the one that is meant.
+    row: Vec<Value>,
 }
 
 /// Rows in a secret order, with their numbers in the last column, and the stash.
@@ -147,19 +188,19 @@ impl Found {
 }
 
 impl ShuffledStore {
-    /// `columns` are chunks of equal lanes, the number of each row in the last one.
+    /// The number of each row is in the last column.
     #[track_caller]
-    pub(super) fn new(tracer: &Tracer, columns: Vec<Vec<Value>>, period: u64) -> ShuffledStore {
+    pub(super) fn new(tracer: &Tracer, waiting: Columns, period: u64) -> ShuffledStore {
+        let columns = &waiting.columns;
         let elements: Vec<ElementType> = columns.iter().map(|column| column[0].integer()).collect();
-        let lanes = columns[0][0].lanes();
-        let items = u64::from(lanes) * columns[0].len() as u64;
+        let (lanes, items) = (columns[0][0].lanes(), waiting.rows);
         let regions = elements.iter().map(|&element| tracer.region(element, items)).collect();
         let stash = vec![Vec::new(); elements.len()];
         ShuffledStore {
             tracer: tracer.clone(),
             regions,
             elements,
-            waiting: Some(Columns { columns }),
+            waiting: Some(waiting),
             items,
             lanes,
             stash,
@@ -187,24 +228,26 @@ impl ShuffledStore {
     pub(super) fn shuffle(&mut self) -> Vec<Value> {
         let mut columns = self.waiting.take().unwrap_or_else(|| self.load());
         columns.shuffle(&self.tracer);
-        for (region, chunks) in self.regions.iter().zip(&columns.columns) {
-            for (start, rows) in (0..).step_by(self.lanes as usize).zip(chunks) {
-                region.store(start, rows);
+        for (number, region) in self.regions.iter().enumerate() {
+            for (start, rows) in (0..).step_by(self.lanes as usize).zip(columns.trimmed(number)) {
+                region.store(start, &rows);
             }
         }
-        places(&self.tracer, columns.columns.last().expect("the numbers of the rows"))
+        places(&self.tracer, columns.trimmed(self.regions.len() - 1))
     }
 
     #[track_caller]
     fn load(&self) -> Columns {
-        let starts = || (0..self.items).step_by(self.lanes as usize);
-        let column = |region: &Region| starts().map(|row| region.load(row, self.lanes)).collect();
-        Columns { columns: self.regions.iter().map(column).collect() }
+        let column = |region: &Region| {
+            let chunks = Columns::chunks(self.items, self.lanes);
+            chunks.map(|(start, lanes)| region.load(start, lanes)).collect()
+        };
+        Columns::new(self.regions.iter().map(column).collect(), self.lanes)
     }
 
     /// Has other rows, which wait for a shuffle; the stash and what is left of the rows is forgotten.
-    pub(super) fn refill(&mut self, columns: Vec<Vec<Value>>) {
-        self.waiting = Some(Columns { columns });
+    pub(super) fn refill(&mut self, columns: Columns) {
+        self.waiting = Some(columns);
         self.stash.iter_mut().for_each(Vec::clear);
         self.spare.append(&mut self.taken_from);
     }
@@ -264,6 +307,16 @@ impl ShuffledStore {
         taken.collect()
     }
 
+    /// Makes the cells of the row that was found in the stash, if any, those of `row`.
+    #[track_caller]
+    fn replace(&mut self, found: &Found, row: &[Value]) {
+        for (chunks, cell) in self.stash.iter_mut().zip(row) {
+            for (rows, found) in chunks.iter_mut().zip(&found.0) {
+                *rows = rows.xor(&found.mask(&rows.xor(&cell.tile(rows.lanes()))));
+            }
+        }
+    }
+
     /// Puts a row into the stash, that of `place` having been taken.
     #[track_caller]
     pub(super) fn push<'a>(&mut self, row: impl Iterator<Item = &'a Value>, place: OpenedIndex) {
@@ -277,23 +330,10 @@ impl ShuffledStore {
     }
 }
 
-/// Makes chunks of `lanes` lanes of a column, and zeros up to `items` rows.
-#[track_caller]
-fn pad(column: &mut Vec<Value>, lanes: u32, items: u64) {
-    let zero = {
-        let first = &column[0];
-        first.tracer().constant(first.integer(), Lane::ZERO)
-    };
-    if let Some(last) = column.last_mut().filter(|last| last.lanes() < lanes) {
-        *last = last.lane_concat(&zero.tile(lanes - last.lanes()));
-    }
-    let chunks = (items / u64::from(lanes)) as usize;
-    column.resize(chunks, zero.tile(lanes));
-}
-
 /// The numbers of all rows, in chunks.
 #[track_caller]
 pub(super) fn all_numbers(tracer: &Tracer, bits: u16, lanes: u32, items: u64) -> Vec<Value> {
     let element = ElementType::unsigned(bits);
-    (0..items).step_by(lanes as usize).map(|from| numbers(tracer, element, from, lanes)).collect()
+    let chunks = Columns::chunks(items, lanes);
+    chunks.map(|(from, lanes)| numbers(tracer, element, from, lanes)).collect()
 }

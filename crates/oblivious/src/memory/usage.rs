@@ -68,7 +68,7 @@ pub fn usages<R: Read + Seek>(
 pub fn accesses_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
     match method {
         MemoryMethod::Scan => 32,
-        MemoryMethod::SquareRoot => period(shape.rows),
+        MemoryMethod::SquareRoot => period(shape.rows.max(2)),
     }
 }
 

@@ -1,0 +1,122 @@
+//! Reads of large arrays at a secret index, as accesses to a memory: how it finds the element is chosen when the
+//! program is planned, by what it costs.
+//!
+//! A memory has the elements that the array had at the first such read. A write to the array, wherever, makes that
+//! memory useless; the next read begins another one.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use phineus_bytecode::{ElementType, Memory};
+use phineus_frontend::SecretMemory;
+use phineus_frontend::untyped::Value;
+
+use crate::access::MemoryModel;
+use crate::data::{CellValue, IndexTerm, Indexed, is_integer, zero_if_unset};
+use crate::evaluate::report::ExecutionStop;
+
+/// Smaller arrays are scanned: no other method can cost less.
+const ELEMENTS_MIN: u64 = 257;
+
+/// Memories that may be made of one array: each brings in all of its elements.
+const MADE_MAX: u32 = 4;
+
+/// Elements of an array a fixed number of bytes apart: object, first byte, stride and bytes.
+type Elements = (u32, i64, i64, u64);
+
+/// Memories of the arrays that were read.
+#[derive(Default)]
+pub(crate) struct ReadMemories {
+    /// With the version of the object that they were made of.
+    memories: HashMap<Elements, (u64, SecretMemory)>,
+    /// How many were made of an object.
+    made: HashMap<u32, u32>,
+}
+
+impl MemoryModel {
+    /// The element at a secret index, by an access to a memory; nothing if the array is none for that.
+    pub(super) fn read_obliviously(
+        &mut self,
+        indexed: &Indexed,
+        counts: &[(u64, IndexTerm)],
+        bytes: u64,
+    ) -> Result<Option<CellValue>, ExecutionStop> {
+        let [(count, term)] = counts else { return Ok(None) };
+        let scope = &self.values.scope;
+        let is_single = match &term.index {
+            CellValue::Secret(value) => value.lanes() == 1,
+            CellValue::Lane(..) => true,
+            _ => false,
+        };
+        if !self.has_memories
+            || *count < ELEMENTS_MIN
+            || scope.dry_run.is_some()
+            || scope.lanes != 1
+            || !is_single
+        {
+            return Ok(None);
+        }
+        let elements = (indexed.object, indexed.offset, term.stride, bytes);
+        let version = self.memory.object(indexed.object).version;
+        let known = self.read_memories.memories.get(&elements);
+        let memory = match known.filter(|(made_of, _)| *made_of == version) {
+            Some((_, memory)) => memory.clone(),
+            None => match self.memory_of(elements, *count)? {
+                Some(memory) => memory,
+                None => return Ok(None),
+            },
+        };
+        let index = self.values.emit.value(&term.index, term.width);
+        memory.open(&index);
+        let cell = memory.cells().swap_remove(0);
+        Ok(Some(self.values.emit.known(cell)))
+    }
+
+    /// A new memory of these elements, if all are integers.
+    fn memory_of(
+        &mut self,
+        elements: Elements,
+        count: u64,
+    ) -> Result<Option<SecretMemory>, ExecutionStop> {
+        let (object, offset, stride, bytes) = elements;
+        let made = self.read_memories.made.entry(object).or_default();
+        if *made >= MADE_MAX {
+            return Ok(None);
+        }
+        *made += 1;
+        let mut cells = Vec::with_capacity(count as usize);
+        for element in 0..count as i64 {
+            let at = offset + element * stride;
+            if self.memory.check(object, at, bytes).is_err() {
+                return Ok(None);
+            }
+            self.note_read(object, at, bytes)?;
+            let mut cell = self.read(object, at as u64, bytes as u8)?;
+            zero_if_unset(&mut cell);
+            let is_one = match &cell {
+                CellValue::Secret(value) => value.lanes() == 1,
+                cell => is_integer(cell),
+            };
+            if !is_one {
+                return Ok(None);
+            }
+            cells.push(cell);
+        }
+        let bits = bytes as u16 * 8;
+        let name = self.memory.object(object).name.clone();
+        let memory = self.values.emit.tracer.secret_memory(Memory {
+            name: if name.is_empty() { "an array".to_owned() } else { name },
+            columns: vec![ElementType::unsigned(bits)],
+            rows: count,
+            method: None,
+        });
+        let lanes = phineus_frontend::lanes_for(bits) as usize;
+        for (chunk, first) in cells.chunks(lanes).zip((0..).step_by(lanes)) {
+            let values: Rc<Value> = self.values.emit.pack(chunk, bits);
+            memory.set(0, first, &values);
+        }
+        let version = self.memory.object(object).version;
+        self.read_memories.memories.insert(elements, (version, memory.clone()));
+        Ok(Some(memory))
+    }
+}
