@@ -1,4 +1,4 @@
-//! Memory that is read at secret rows: `binary-search` by every method, under every protocol that can.
+//! Programs that read memory at secret rows, by every method, under every protocol that can.
 
 mod common;
 
@@ -113,7 +113,8 @@ fn a_large_table_inside_little_memory() -> Result {
 fn protocols_that_open_nothing_inside_say_so() -> Result {
     let place = Place::new()?;
     place.run("data binary-search --param n=20 --param searches=1")?.succeeded()?;
-    for protocol in ["gmw", "bmr", "mixed", "spdz --fake-preprocessing"] {
+    let three = "rep3 --param parties=3";
+    for protocol in ["gmw", "bmr", "mixed", "spdz --fake-preprocessing", three] {
         let line = format!("{RUN} --protocol {protocol}");
         place.run(&line)?.succeeded()?.says("equals the plaintext answer: yes")?;
         let done = place.run(&format!("{line} --param memory=square-root"))?.failed_with(3)?;
@@ -121,5 +122,88 @@ fn protocols_that_open_nothing_inside_say_so() -> Result {
     }
     let done = place.run("explain binary-search --param n=20000000 --protocol garbled")?;
     done.failed_with(3)?.says("at most 16777216 rows")?;
+    Ok(())
+}
+
+const GRAPH: &str = "--in site_a=site_a.csv --in site_b=site_b.csv";
+
+/// Programs with sizes, and their inputs.
+const PROGRAMS: [(&str, &[&str], &str); 4] = [
+    (
+        "scrypt",
+        &["--param n=2 --param dklen=40", "--param n=8 --param r=2 --param salt_bytes=70"],
+        "--in password=password.csv --in salt=salt.csv",
+    ),
+    ("bfs", &["--param vertices=1 --param edges=2", "--param vertices=9 --param edges=11"], GRAPH),
+    (
+        "dijkstra",
+        &["--param vertices=2 --param edges=3", "--param vertices=9 --param edges=8"],
+        GRAPH,
+    ),
+    ("gale-shapley", &["--param n=1", "--param n=5"], GRAPH),
+];
+
+#[test]
+fn programs_equal_the_plaintext_by_all_methods() -> Result {
+    for (program, sizes, inputs) in PROGRAMS {
+        for size in sizes {
+            let place = Place::new()?;
+            place.run(&format!("data {program} {size}"))?.succeeded()?;
+            for method in ["auto", "scan", "square-root"] {
+                let line = format!("run {program} --local --verify {size} {inputs} --out o.csv");
+                let line = format!("{line} --protocol garbled --param memory={method}");
+                let done = place.run(&line)?.succeeded()?;
+                done.says("equals the plaintext answer: yes")?;
+                agrees(&place)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn programs_equal_the_plaintext_on_shares() -> Result {
+    for (program, sizes, inputs) in PROGRAMS {
+        let place = Place::new()?;
+        let size = sizes[0];
+        place.run(&format!("data {program} {size}"))?.succeeded()?;
+        for protocol in ["gmw", "bmr", "mixed", "rep3 --param parties=3"] {
+            let line = format!("run {program} --local --verify {size} {inputs} --out o.csv");
+            let done = place.run(&format!("{line} --protocol {protocol}"))?.succeeded()?;
+            done.says("equals the plaintext answer: yes")?;
+            agrees(&place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Numbers that are no vertex or no rank are refused where they are read.
+#[test]
+fn wrong_cells_are_shown_where_they_stand() -> Result {
+    let place = Place::new()?;
+    place.write("a.csv", "from,to\n1,2\n3,12\n")?;
+    place.write("b.csv", "from,to\n1,2\n")?;
+    let inputs = "--local --protocol garbled --in site_a=a.csv --in site_b=b.csv";
+    let done = place.run(&format!("run bfs {inputs}"))?.failed_with(8)?;
+    done.says("a.csv:3: column 'to': '12' is not within 0 to 9")?;
+    let done = place.run(&format!("run bfs --param vertices=4 {inputs}"))?.failed_with(8)?;
+    done.says("a.csv:3: column 'to': '12' is not within 0 to 3")?;
+    place.write("a.csv", "reviewer0,reviewer1\n1,2\n4,1\n")?;
+    place.write("b.csv", "proposer0,proposer1\n1,2\n2,1\n")?;
+    let done = place.run(&format!("run gale-shapley {inputs}"))?.failed_with(8)?;
+    done.says("a.csv:3: column 'reviewer0': '4' does not fit u2")?;
+    Ok(())
+}
+
+/// Two proposers want the same reviewer, who ranks both alike.
+#[test]
+fn of_equal_ranks_the_smaller_number_wins() -> Result {
+    let place = Place::new()?;
+    place.write("a.csv", "reviewer0,reviewer1\n2,1\n2,1\n")?;
+    place.write("b.csv", "proposer0,proposer1\n1,1\n1,1\n")?;
+    let inputs = "--in site_a=a.csv --in site_b=b.csv --out o.csv";
+    let line = format!("run gale-shapley --local --protocol garbled --verify {inputs}");
+    place.run(&line)?.succeeded()?.says("equals the plaintext answer: yes")?;
+    assert_eq!(place.read("o.csv")?, "reviewer,proposer\n0,1\n1,0\n");
     Ok(())
 }

@@ -180,7 +180,7 @@ const SHA256_STATE: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-fn initial_state() -> Lane {
+pub(super) fn initial_state() -> Lane {
     SHA256_STATE.iter().rev().fold(Lane::ZERO, |state, &word| (state << 32) | Lane::from(word))
 }
 
