@@ -53,7 +53,7 @@ pub trait Program: Send + Sync {
     /// Computes the same in plain Rust, independently of the circuits; returns the outputs by port.
     ///
     /// `inputs` are the input ports' tables as they enter: already in the port's row order.
-    fn twin(
+    fn reference(
         &self,
         _arguments: &Arguments,
         _inputs: &[Table],
@@ -61,11 +61,11 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// Prepares everything that [`Program::twin`] needs besides inputs.
+    /// Prepares everything that [`Program::reference`] needs besides inputs.
     ///
     /// # Errors
     /// If there is no plaintext reference, because the file is not plain C.
-    fn prepare_twin(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
+    fn prepare_reference(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
         Ok(())
     }
 
@@ -259,7 +259,7 @@ impl Program for ClosureProgram {
         (self.trace)(tracer, arguments)
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -44,8 +44,10 @@ fn agree(path: &Path, given: &[(&str, &str)], seed: u64) -> (Vec<Table>, Vec<Tab
     let mut reader = ProgramReader::open(file).expect("it was written");
     assert!(verify(&mut reader).expect("it reads").is_empty());
     let outputs = reference::run(&circuit, &arguments, &inputs).expect("it runs");
-    let expected =
-        circuit.twin(&arguments, &inputs).expect("it has a reference").expect("the reference runs");
+    let expected = circuit
+        .reference(&arguments, &inputs)
+        .expect("it has a reference")
+        .expect("the reference runs");
     assert!(circuit.agrees(&outputs, &expected), "seed {seed}");
     (inputs, outputs)
 }

@@ -300,7 +300,7 @@ fn run(path: &Path, given: &[(&str, &str)], inputs: &[Table]) -> (Table, Vec<Ins
         })
         .expect("it reads");
     let mut outputs = reference::run(&hybrid, &arguments, inputs).expect("it runs");
-    let reference = hybrid.twin(&arguments, inputs).expect("it has one").expect("it runs");
+    let reference = hybrid.reference(&arguments, inputs).expect("it has one").expect("it runs");
     assert!(hybrid.agrees(&outputs, &reference));
     (outputs.remove(0), all)
 }

@@ -93,7 +93,7 @@ impl Program for BreadthFirstSearch {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -120,7 +120,11 @@ impl Program for BinarySearch {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let (table, keys) = (&inputs[0], &inputs[1]);
         let rows: std::collections::HashMap<Lane, Lane> =
             (0..table.row_count()).map(|row| (table.cell(row, 0), table.cell(row, 1))).collect();

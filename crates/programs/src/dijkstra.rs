@@ -110,7 +110,7 @@ impl Program for Dijkstra {
     }
 
     /// By the algorithm of Bellman and Ford.
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -261,7 +261,7 @@ impl Program for GaleShapley {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -9,7 +9,7 @@
 
 mod hash;
 mod mix;
-mod twin;
+mod plaintext;
 
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
@@ -139,7 +139,7 @@ impl Program for Scrypt {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
@@ -149,7 +149,7 @@ impl Program for Scrypt {
         };
         let cost = memory_method(arguments).and_then(|method| Cost::of(arguments, method));
         Some(cost.map(|cost| {
-            let key = twin::scrypt(&bytes(&inputs[0]), &bytes(&inputs[1]), &cost);
+            let key = plaintext::scrypt(&bytes(&inputs[0]), &bytes(&inputs[1]), &cost);
             let mut table = Table::new(vec![byte_column()]);
             key.iter().for_each(|&byte| table.push(&[Lane::from(byte)]));
             vec![table]

@@ -50,17 +50,19 @@ fn checked(
         .map(|(port, table)| arranged(table, &port.order).expect("keys are unique"))
         .collect();
     let outputs = reference::run_file(file, &inputs).expect("it runs");
-    let expected =
-        program.twin(&arguments, &inputs).expect("it has a twin").expect("the twin runs");
+    let expected = program
+        .reference(&arguments, &inputs)
+        .expect("it has a reference")
+        .expect("the reference runs");
     assert!(
         program.agrees(&outputs, &expected),
-        "{name} {given:?} {rows:?} with seed {seed} differs from its twin"
+        "{name} {given:?} {rows:?} with seed {seed} differs from its reference"
     );
     outputs
 }
 
 #[test]
-fn every_program_agrees_with_its_twin() {
+fn every_program_agrees_with_its_reference() {
     for program in all() {
         let sizes: &[&str] = match program.name() {
             "scrypt" => &["2", "8"],
@@ -358,7 +360,7 @@ fn the_default_network_has_the_published_sizes() {
 
 /// Joins of all kinds against the plain answer, on fresh random tables.
 #[test]
-fn joins_agree_with_their_twin() {
+fn joins_agree_with_their_reference() {
     let program = find("join").expect("it exists");
     let seed = std::env::var("PHINEUS_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| {

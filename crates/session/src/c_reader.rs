@@ -128,7 +128,7 @@ impl Program for ReadApart {
         self.reader().rest();
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
@@ -137,7 +137,7 @@ impl Program for ReadApart {
         self.tables(&Question::Reference(TraceSizes::of(arguments), heads), inputs).transpose()
     }
 
-    fn prepare_twin(&self, arguments: &Arguments) -> Result<(), ProgramError> {
+    fn prepare_reference(&self, arguments: &Arguments) -> Result<(), ProgramError> {
         self.tables(&Question::PrepareReference(TraceSizes::of(arguments)), &[]).map(drop)
     }
 

@@ -175,7 +175,7 @@ fn with_reference(
     inputs: &[Table],
     outputs: &[Table],
 ) -> Result<Option<Comparison>, Failure> {
-    match program.twin(arguments, inputs) {
+    match program.reference(arguments, inputs) {
         None => Ok(None),
         Some(Err(ProgramError::Reference(why))) => Ok(Some(Comparison::Unknown(why))),
         Some(expected) => Ok(Some(Comparison::of(program.agrees(outputs, &expected?)))),

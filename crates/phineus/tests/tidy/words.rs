@@ -116,7 +116,8 @@ fn texts_that_users_read_are_in_the_words_of_the_field() {
 }
 
 /// Words of our own that are in no name of the code, and what is written instead.
-const AVOIDED_IN_NAMES: [(&str, &str); 4] = [
+const AVOIDED_IN_NAMES: [(&str, &str); 5] = [
+    ("twin", "reference"),
     ("wish", "proposal"),
     ("wishes", "proposals"),
     ("ways", "variants or methods"),

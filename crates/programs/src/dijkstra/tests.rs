@@ -25,8 +25,8 @@ fn distances(vertices: &str, source: &str, edges: [&[[u64; 3]]; 2], method: &str
         })
         .collect();
     let outputs = reference::run(&Dijkstra, &arguments, &tables).expect("it runs");
-    let twin = Dijkstra.twin(&arguments, &tables).expect("it has one").expect("it runs");
-    assert!(Dijkstra.agrees(&outputs, &twin));
+    let reference = Dijkstra.reference(&arguments, &tables).expect("it has one").expect("it runs");
+    assert!(Dijkstra.agrees(&outputs, &reference));
     let cell = |row: u64| match outputs[0].cell(row, 1).is_zero() {
         true => "-".to_owned(),
         false => outputs[0].cell(row, 2).to_string(),

@@ -4,7 +4,7 @@ use phineus_bytecode::{Lane, Op, ProgramReader, Table};
 use phineus_frontend::{Arguments, Program, program, reference, trace_to_file};
 use phineus_oblivious::MemoryMethod;
 
-use super::{Cost, Scrypt, byte_column, mixed, twin};
+use super::{Cost, Scrypt, byte_column, mixed, plaintext};
 
 fn from_hex(text: &str) -> Vec<u8> {
     let digits: String = text.split_whitespace().collect();
@@ -53,18 +53,18 @@ fn the_key_is_that_of_the_rfc() {
         assert_eq!(bytes(&outputs[0]), from_hex(key), "{method}");
     }
     let cost = Cost { n, r, p, length: 64 };
-    assert_eq!(twin::scrypt(password.as_bytes(), salt.as_bytes(), &cost), from_hex(key));
+    assert_eq!(plaintext::scrypt(password.as_bytes(), salt.as_bytes(), &cost), from_hex(key));
 }
 
 #[test]
 fn the_plaintext_reference_follows_the_rfc() {
     let (password, salt, [n, r, p], key) = NACL;
     let cost = Cost { n, r, p, length: 64 };
-    assert_eq!(twin::scrypt(password.as_bytes(), salt.as_bytes(), &cost), from_hex(key));
+    assert_eq!(plaintext::scrypt(password.as_bytes(), salt.as_bytes(), &cost), from_hex(key));
     // Section 11.
     let key = "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc
                49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783";
-    assert_eq!(twin::pbkdf2(b"passwd", b"salt", 64), from_hex(key));
+    assert_eq!(plaintext::pbkdf2(b"passwd", b"salt", 64), from_hex(key));
 }
 
 /// Section 10: scryptROMix of `n = 16` and `r = 1`.
@@ -82,7 +82,7 @@ fn rows_are_mixed_as_the_rfc_mixes_them() {
          ef1142e65d5a266fddca832ce59faa7cac0b9cf1be2bffca300d01ee387619c4
          ae12fd4438f203a0e4e1c47ec314861f4e9087cb33396a6873e8f9d2539a4b8e",
     );
-    assert_eq!(twin::ro_mix(&from, 16), to);
+    assert_eq!(plaintext::ro_mix(&from, 16), to);
     for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
         let mixing = program("mixing").party("a").party("b").trace(move |t, _| {
             let row = t.input("row", 128).by("a").column(byte_column()).lanes(1).read();

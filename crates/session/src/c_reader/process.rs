@@ -285,11 +285,11 @@ pub(super) fn answered(
             Ok((Reply::Ranges(ranges), ReplyBody::Tables(Vec::new())))
         }
         Question::PrepareReference(sizes) => {
-            program.prepare_twin(&sizes.arguments(program)?)?;
+            program.prepare_reference(&sizes.arguments(program)?)?;
             Ok((Reply::Nothing, ReplyBody::Tables(Vec::new())))
         }
         Question::Reference(sizes, _) => {
-            let reference = program.twin(&sizes.arguments(program)?, tables);
+            let reference = program.reference(&sizes.arguments(program)?, tables);
             Ok(of_tables(reference.transpose()?))
         }
         Question::Generate(sizes, seed) => {

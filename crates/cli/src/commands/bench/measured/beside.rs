@@ -103,7 +103,7 @@ impl Program for DeepBesideWide {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

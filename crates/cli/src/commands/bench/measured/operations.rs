@@ -167,7 +167,7 @@ impl Program for IntegerOperation {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
@@ -292,7 +292,7 @@ impl Program for Ands {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
