@@ -86,8 +86,11 @@ pub const REGION_ROWS_MAX: u64 = 1 << 40;
 /// The most bits of all regions of a program together.
 pub const REGION_BITS_MAX: u128 = 1 << 44;
 
-/// The most rows of a memory that is accessed at secret indices.
-pub const MEMORY_ROWS_MAX: u64 = 1 << 32;
+/// The most memories that are accessed at secret indices, columns of one, and bits of all together. Planning holds some
+/// 100 bytes for each 4096 bits.
+pub const MEMORIES_MAX: usize = 1 << 12;
+pub const MEMORY_COLUMNS_MAX: usize = 1 << 10;
+pub const MEMORY_BITS_MAX: u128 = 1 << 32;
 
 /// The most items that a permutation moves.
 pub const PERMUTATION_ITEMS_MAX: u32 = 1 << 24;

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::description::{Description, read_element, read_elements, write_element, write_elements};
 use crate::instruction::{ElementType, Instruction};
 use crate::limits::{
-    MEMORY_ROWS_MAX, PERMUTATION_ITEMS_MAX, REGION_BITS_MAX, REGION_ROWS_MAX, REGISTERS_MAX,
+    MEMORIES_MAX, MEMORY_BITS_MAX, MEMORY_COLUMNS_MAX, PERMUTATION_ITEMS_MAX, REGION_BITS_MAX,
+    REGION_ROWS_MAX, REGISTERS_MAX,
 };
 use crate::ops::Op;
 
@@ -171,12 +172,23 @@ pub(crate) fn faults(description: &Description) -> Vec<String> {
             Instruction::new(Op::MemoryCell, element, 1).shape().is_valid()
         };
         let rows = memory.rows;
-        if memory.columns.is_empty() || !memory.columns.iter().all(is_valid) {
-            faults.push(format!("memory {index} has no columns, or one that is no value"));
+        let columns = memory.columns.len();
+        if columns == 0 || columns > MEMORY_COLUMNS_MAX || !memory.columns.iter().all(is_valid) {
+            faults.push(format!(
+                "memory {index} has {columns} columns, or one that is no value; it has 1 to \
+                 {MEMORY_COLUMNS_MAX}"
+            ));
         }
-        if rows == 0 || rows > MEMORY_ROWS_MAX {
-            faults.push(format!("memory {index} has {rows} rows; it has 1 to {MEMORY_ROWS_MAX}"));
+        if rows == 0 {
+            faults.push(format!("memory {index} has no rows"));
         }
+    }
+    let bits = |memory: &Memory| u128::from(memory.row_bits()) * u128::from(memory.rows);
+    if description.memories.iter().map(bits).sum::<u128>() > MEMORY_BITS_MAX {
+        faults.push("all memories together have more than 2^32 bits".to_owned());
+    }
+    if description.memories.len() > MEMORIES_MAX {
+        faults.push(format!("a program has at most {MEMORIES_MAX} memories"));
     }
     for (index, permutation) in description.permutations.iter().enumerate() {
         let items = permutation.items;

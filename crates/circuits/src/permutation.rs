@@ -104,7 +104,9 @@ fn control_bits_with(image: &[u32], word_bits_min: u32) -> Vec<u8> {
 
     // Layers in reverse order apply the inverse. `peel` consumes the inverse of what it
     // decomposes, so it decomposes the inverse of `image` and is given the layers in reverse order.
-    let mut inverse = Zeroizing::new(image.to_vec());
+    // All of the memory at once: what grew would leave a copy behind.
+    let mut inverse = Zeroizing::new(Vec::with_capacity(items.next_power_of_two()));
+    inverse.extend_from_slice(image);
     let counts: Vec<Layer> = layers(items as u64).collect();
     let mut rest: &mut [u8] = &mut bits;
     for level in 0..middle {

@@ -574,6 +574,8 @@ PH_MAIN void search(PH_IN(alice) const uint32_t table[N], PH_IN(bob) const uint3
         place[k] = low;
         for (uint32_t i = 0; i < N; i += 7) doubled[i] = (uint16_t)(2 * table[i] + k);
         sum[k] = doubled[wanted[k] % N] + (wanted[k] > 50 ? doubled[(wanted[k] + k) % N] : 1u);
+        // Fewer elements of the same array before more of them.
+        sum[k] += table[wanted[k] & 511] + table[(wanted[k] & 1023) % N];
     }
 }
 ";
@@ -600,13 +602,14 @@ fn reads_of_large_arrays_are_chosen_by_cost() -> Result {
         let all = memories.as_array().into_iter().flatten();
         all.filter(|memory| memory["name"] == name).collect()
     };
-    // Ten reads of each search; a memory for each turn of what is written in each.
-    let tables = named("table");
-    assert_eq!((tables.len(), &tables[0]["reads"]), (1, &30.into()), "{memories}");
+    // Ten reads of each search, and one more; a memory for each turn of what is written in each.
+    let tables: Vec<_> = named("table").iter().map(|table| table["reads"].clone()).collect();
+    assert_eq!(tables, [33, 3], "{memories}");
     assert_eq!(named("doubled").len(), 3, "{memories}");
     // Enough searches pay for a shuffle.
     let many = document("--param M=40")?;
-    assert_eq!(many[0]["method"], "square-root", "{many}");
+    let method = many[0]["method"].as_str().ok_or("a method")?;
+    assert!(method.starts_with("square-root"), "{many}");
     let wrong = SEARCH.replace("(low + high) / 2", "ph_reveal((low + high) / 2)");
     place.write("opened.c", &wrong)?;
     let done = place.run("explain opened.c --json --protocol garbled")?.succeeded()?;

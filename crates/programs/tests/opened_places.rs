@@ -10,7 +10,7 @@ use phineus_bytecode::random::Seeds;
 use phineus_bytecode::{
     Description, ElementType, Encoding, Instruction, Lane, Layout, PortOrder, ProgramReader, Table,
 };
-use phineus_channels::{Channel, memory_pair};
+use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{Driver, FrameMemory, Inputs, RunMemory, run};
 use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, trace_to_file};

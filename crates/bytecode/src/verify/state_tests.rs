@@ -238,7 +238,7 @@ fn sizes_are_limited() {
     wrong.permutations = vec![permutation].into();
     wrong.registers = u32::MAX;
     let faults = wrong.faults();
-    for part in ["memory 0 has no columns", "memory 0 has 0 rows"] {
+    for part in ["memory 0 has 0 columns", "memory 0 has no rows"] {
         assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
     }
     for part in ["region 0 has 0 rows", "moves 0 items", "is of no party", "registers"] {

@@ -150,12 +150,14 @@ impl MemoryModel {
         let indexed = &self.settled(indexed)?;
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
+        if let Some(found) = self.read_obliviously(indexed, &counts, bytes)? {
+            let what = format!("a read at {whose} is an access to a memory of {all} elements");
+            self.values.note(what, "`explain` says how it finds the element, and what that costs");
+            return Ok(found);
+        }
         if all > 1 {
             let what = format!("a read at {whose} looks at {all} elements");
             self.values.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
-        }
-        if let Some(found) = self.read_obliviously(indexed, &counts, bytes)? {
-            return Ok(found);
         }
         let mut found = Vec::with_capacity(all as usize);
         for offset in offsets(indexed.offset, &counts) {

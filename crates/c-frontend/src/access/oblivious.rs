@@ -14,23 +14,32 @@ use phineus_frontend::untyped::Value;
 use crate::access::MemoryModel;
 use crate::data::{CellValue, IndexTerm, Indexed, is_integer, zero_if_unset};
 use crate::evaluate::report::ExecutionStop;
+use crate::memory::object::Object;
 
 /// Smaller arrays are scanned: no other method can cost less.
 const ELEMENTS_MIN: u64 = 257;
 
-/// Memories that may be made of one array: each brings in all of its elements.
+/// Memories that may be made of one array, and of all together: each brings in all of its elements.
 const MADE_MAX: u32 = 4;
+const MADE_IN_ALL_MAX: u32 = 1000;
 
-/// Elements of an array a fixed number of bytes apart: object, first byte, stride and bytes.
-type Elements = (u32, i64, i64, u64);
+/// Elements of an array a fixed number of bytes apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Elements {
+    object: u32,
+    offset: i64,
+    stride: i64,
+    bytes: u64,
+    count: u64,
+}
 
 /// Memories of the arrays that were read.
 #[derive(Default)]
 pub(crate) struct ReadMemories {
     /// With the version of the object that they were made of.
     memories: HashMap<Elements, (u64, SecretMemory)>,
-    /// How many were made of an object.
-    made: HashMap<u32, u32>,
+    /// How many were made.
+    made: u32,
 }
 
 impl MemoryModel {
@@ -56,12 +65,13 @@ impl MemoryModel {
         {
             return Ok(None);
         }
-        let elements = (indexed.object, indexed.offset, term.stride, bytes);
-        let version = self.memory.object(indexed.object).version;
+        let (object, offset, stride) = (indexed.object, indexed.offset, term.stride);
+        let elements = Elements { object, offset, stride, bytes, count: *count };
+        let Object { version, is_alive, .. } = *self.memory.object(object);
         let known = self.read_memories.memories.get(&elements);
-        let memory = match known.filter(|(made_of, _)| *made_of == version) {
+        let memory = match known.filter(|(made_of, _)| *made_of == version && is_alive) {
             Some((_, memory)) => memory.clone(),
-            None => match self.memory_of(elements, *count)? {
+            None => match self.memory_of(elements)? {
                 Some(memory) => memory,
                 None => return Ok(None),
             },
@@ -73,17 +83,14 @@ impl MemoryModel {
     }
 
     /// A new memory of these elements, if all are integers.
-    fn memory_of(
-        &mut self,
-        elements: Elements,
-        count: u64,
-    ) -> Result<Option<SecretMemory>, ExecutionStop> {
-        let (object, offset, stride, bytes) = elements;
-        let made = self.read_memories.made.entry(object).or_default();
-        if *made >= MADE_MAX {
+    fn memory_of(&mut self, elements: Elements) -> Result<Option<SecretMemory>, ExecutionStop> {
+        let Elements { object, offset, stride, bytes, count } = elements;
+        let made = self.memory.object(object).memories_made;
+        if made >= MADE_MAX || self.read_memories.made >= MADE_IN_ALL_MAX {
             return Ok(None);
         }
-        *made += 1;
+        self.memory.object_mut(object).memories_made += 1;
+        self.read_memories.made += 1;
         let mut cells = Vec::with_capacity(count as usize);
         for element in 0..count as i64 {
             let at = offset + element * stride;

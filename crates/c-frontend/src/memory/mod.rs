@@ -65,6 +65,7 @@ impl ObjectStore {
         self.versions += 1;
         let object = Object {
             version: self.versions,
+            memories_made: 0,
             name: name.to_owned(),
             size,
             granule: u64::from(granule.max(1)),

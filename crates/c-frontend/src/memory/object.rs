@@ -21,6 +21,8 @@ pub(crate) struct Object {
     pub(crate) is_alive: bool,
     /// Changes when something is written to it; two objects never have the same one.
     pub(crate) version: u64,
+    /// How many memories were made of it (`access/oblivious.rs`).
+    pub(crate) memories_made: u32,
 }
 
 impl Object {

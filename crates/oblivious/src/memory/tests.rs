@@ -157,7 +157,7 @@ fn memories_of_any_size() {
     for _ in 0..12 {
         let seed = seeds.draw();
         let rows = SeededRng::new(seed).below(300) + 1;
-        check(rows, 40, MemoryMethod::SquareRoot, seed);
+        MemoryMethod::ALL.into_iter().for_each(|method| check(rows, 40, method, seed));
     }
 }
 
@@ -166,6 +166,9 @@ fn memories_of_any_size() {
 fn memories_of_many_rows() {
     for rows in [1000, 1009, 1024] {
         check(rows, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
+    }
+    for rows in [1024, 1500] {
+        check(rows, 400, MemoryMethod::SquareRootTable, Seeds::fresh().draw());
     }
 }
 

@@ -86,8 +86,9 @@ impl Lookups {
         channel: &mut impl Channel,
     ) -> Result<(), ProtocolError> {
         let (hash, bytes) = (self.next_hash(), packed_bytes(i));
-        let mut rows = Zeroizing::new(table.to_vec());
-        rows.resize(1 << wires.len(), 0);
+        // All of it at once: what grew would leave a copy behind.
+        let mut rows = Zeroizing::new(vec![0; 1 << wires.len()]);
+        rows[..table.len()].copy_from_slice(table);
         permute_rows(&mut rows, wires);
         let zeros = wires.iter().map(|&wire| wire ^ delta.block().and_bit(wire.select_bit()));
         let base = combined(zeros);
