@@ -99,7 +99,7 @@ impl<'a> OramBench<'a> {
         }
         for (figures, times) in figures.iter_mut().zip(&mut times) {
             times.sort_unstable_by(f64::total_cmp);
-            figures.seconds = times[times.len() / 2];
+            figures.seconds = times[(times.len() - 1) / 2];
         }
         Ok(Some(figures))
     }
