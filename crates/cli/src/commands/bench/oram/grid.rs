@@ -1,5 +1,9 @@
 //! How good the choice of a method is: over a grid of sizes and networks, the time of each method beside that of the
 //! method that is chosen.
+//!
+//! A run chooses by the round trip that it measures, so on one machine it may choose otherwise than a prediction without
+//! a network. The bytes that it sends tell which method it has. Its ratio is that of the two runs with stated methods:
+//! the run that chooses repeats one of them, and on a loaded machine the same run varies more than methods differ.
 
 use phineus_session::failure::Failure;
 use serde_json::json;
@@ -19,7 +23,7 @@ const NETWORKS: [Option<&str>; 2] = [None, Some("rtt=40ms,bw=100mbit")];
 /// The choice should take at most so many times the time of the best method.
 const RATIO_TARGET: f64 = 1.1;
 
-const HEADS: [&str; 11] = [
+const HEADS: [&str; 12] = [
     "rows",
     "   row",
     "accesses",
@@ -30,7 +34,8 @@ const HEADS: [&str; 11] = [
     "ratio",
     "measured: scan",
     "square-root",
-    "choice (ratio)",
+    "               choice",
+    "ratio",
 ];
 
 /// Predicts all cases, and measures those whose methods are quick enough.
@@ -91,7 +96,14 @@ impl GridCase {
         let cases = [&scan, &square_root, &choice];
         let [first, second, third] = [0, 1, 2].map(|index| (cases[index], predicted[index]));
         let measured = oram.measured([first, second, third])?;
-        let ratios = [Some(ratio(predicted)), measured.map(ratio)];
+        let taken = measured.and_then(|[scan, square_root, choice]| {
+            let all = METHODS.into_iter().zip([scan, square_root]);
+            all.into_iter().find(|(_, figures)| figures.sent_bytes == choice.sent_bytes)
+        });
+        let measured_ratio = measured
+            .zip(taken)
+            .map(|([scan, square_root, _], (_, choice))| ratio([scan, square_root, choice]));
+        let ratios = [Some(ratio(predicted)), measured_ratio];
         let seconds = |figures: [Figures; 3]| figures.map(|figures| figures.seconds);
         let json = json!({
             "table": "grid",
@@ -104,10 +116,11 @@ impl GridCase {
             "predicted_ratio": ratios[0],
             "measured_seconds": measured.map(seconds),
             "measured_ratio": ratios[1],
+            "measured_method": taken.map(|(method, _)| method.name()),
         });
         let cell = |index: usize| or_dash(measured.map(|all| all[index].seconds), time);
-        let measured_choice = match ratios[1] {
-            Some(ratio) => format!("{} ({ratio:.2})", cell(2)),
+        let measured_choice = match taken {
+            Some((method, _)) => format!("{} {}", method.name(), cell(2)),
             None => cell(2),
         };
         let cells = [
@@ -122,6 +135,7 @@ impl GridCase {
             cell(0),
             cell(1),
             measured_choice,
+            or_dash(ratios[1], |ratio| format!("{ratio:.2}")),
         ];
         table.row(HEADS, cells, json)?;
         Ok(ratios)
