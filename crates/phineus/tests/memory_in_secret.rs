@@ -209,3 +209,74 @@ fn of_equal_ranks_the_smaller_number_wins() -> Result {
     assert_eq!(place.read("o.csv")?, "reviewer,proposer\n0,1\n1,0\n");
     Ok(())
 }
+
+fn rows_of(place: &Place, line: &str) -> Result<Vec<serde_json::Value>> {
+    let done = place.run(&format!("bench oram --json --repeat 1 {line}"))?.succeeded()?;
+    Ok(serde_json::from_str(&done.stdout)?)
+}
+
+/// Runs send exactly what plans state, so that what is extrapolated from a plan is exact too.
+#[test]
+fn measured_accesses_send_what_plans_state() -> Result {
+    let place = Place::new()?;
+    for rows in [4, 33] {
+        let table = rows_of(&place, &format!("--program accesses --n {rows} --seconds 60"))?;
+        assert_eq!(table.len(), 4);
+        for row in &table {
+            let is_scan = row["method"] == "scan";
+            let parts = if is_scan { &["access"][..] } else { &["access", "first_shuffle"] };
+            assert_eq!(row["first_shuffle"].is_null(), is_scan, "{row}");
+            for part in parts.iter().map(|&part| &row[part]) {
+                assert!(part["predicted_sent_bytes"].as_f64() > Some(0.0), "{row}");
+                assert_eq!(part["measured_sent_bytes"], part["predicted_sent_bytes"], "{row}");
+                assert!(part["measured_seconds"].is_number(), "{row}");
+            }
+            assert!(row["accesses"].as_u64() >= Some(30), "{row}");
+        }
+        // A scan takes at least an AND of 32 bytes for each bit, and not many more.
+        let scan = table.iter().find(|row| row["row_bits"] == 128 && row["method"] == "scan");
+        let access = &scan.ok_or("a scan")?["access"];
+        let sent = access["predicted_sent_bytes"].as_f64().ok_or("bytes")?;
+        let (least, model) = (f64::from(rows) * 128.0 * 32.0, access["model_sent_bytes"].as_f64());
+        assert!(sent >= least && Some(sent) < model.map(|model| 2.1 * model), "{access}");
+    }
+    Ok(())
+}
+
+#[test]
+fn applications_are_run_or_extrapolated() -> Result {
+    let place = Place::new()?;
+    let run = rows_of(&place, "--program bfs --n 4 --seconds 60")?;
+    let planned = rows_of(&place, "--program bfs --n 4 --seconds 0")?;
+    for (run, planned) in run.iter().zip(&planned) {
+        assert_eq!(run["measured_sent_bytes"], run["predicted_sent_bytes"], "{run}");
+        assert_eq!(run["predicted_sent_bytes"], planned["predicted_sent_bytes"], "{planned}");
+        assert!(planned["measured_seconds"].is_null(), "{planned}");
+        assert_eq!(
+            (&run["is_extrapolated"], &planned["is_extrapolated"]),
+            (&false.into(), &true.into())
+        );
+    }
+    assert_eq!((run.len(), planned.len()), (2, 2));
+    let large = rows_of(&place, "--program gale-shapley --n 512 --seconds 0")?;
+    assert!(large[0]["refused"].as_str().is_some_and(|why| why.contains("instructions")));
+    let done = place.run("bench oram --program bfs --n 5")?.failed_with(2)?;
+    done.says("--n is one of 4, 32, 1024")?;
+    place.run("bench oram --program sort")?.failed_with(2)?.says("accesses, binary-search")?;
+    place.run("bench ot --grid")?.failed_with(2)?.says("bench oram")?;
+    Ok(())
+}
+
+/// By prediction the choice is the best method; measured times are not compared here.
+#[test]
+fn the_choice_is_the_best_of_the_grid() -> Result {
+    let place = Place::new()?;
+    let rows = rows_of(&place, "--grid --n 64 --seconds 0.03")?;
+    assert_eq!(rows.len(), 12);
+    for row in &rows {
+        assert!(row["predicted_ratio"].as_f64() <= Some(1.1), "{row}");
+    }
+    assert!(rows.iter().any(|row| row["measured_ratio"].is_number()));
+    assert!(rows.iter().any(|row| row["measured_ratio"].is_null()));
+    Ok(())
+}

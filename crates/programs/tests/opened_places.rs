@@ -12,7 +12,7 @@ use phineus_bytecode::{
 };
 use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{Driver, FrameMemory, Inputs, RunMemory, run};
+use phineus_engine::{Driver, FrameMemory, Inputs, Regions, RunMemory, run};
 use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, trace_to_file};
 use phineus_oblivious::memory::expand;
 use phineus_oblivious::{Memory, MemoryMethod};
@@ -160,6 +160,7 @@ fn execute<D: Driver>(bytes: &[u8], driver: D) -> Vec<u64> {
     assert_eq!(plan.spill_slot_count, 0, "all of it is in memory");
     let frames = FrameMemory::new(plan.frame_count as u32, plan.page_bytes() as u32);
     let mut memory = RunMemory::new(frames.expect("memory"), None);
+    memory.regions = Regions::new(reader.description(), plan.layout).expect("memory");
     let mut recording = Recording { driver, places: Vec::new() };
     run(&mut reader, &mut recording, &mut memory, &mut |_| true).expect("the run succeeds");
     recording.places

@@ -124,12 +124,18 @@ pub(crate) struct BenchArguments {
     /// Number of repetitions
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) repeat: u16,
-    /// Programs for plan, kernels, paging, shares and spdz (default: the whole suite)
+    /// Programs for plan, kernels, paging, shares, spdz and oram (default: the whole suite)
     #[arg(long = "program", value_name = "NAME")]
     pub(crate) programs: Vec<String>,
-    /// The size of the programs: their parameter n
+    /// The size of the programs: their parameter n, or for oram the rows, vertices or pairs
     #[arg(long)]
     pub(crate) n: Option<u64>,
+    /// For oram: runs that are predicted to take longer are only predicted [default: 5]
+    #[arg(long)]
+    pub(crate) seconds: Option<f64>,
+    /// For oram: compare the method that is chosen with each method, over a grid of sizes
+    #[arg(long, conflicts_with = "programs")]
+    pub(crate) grid: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -150,4 +156,6 @@ pub(crate) enum BenchSubject {
     Shares,
     /// Runs on authenticated shares: a linear layer, biometric matching; MASCOT triples per second
     Spdz,
+    /// Accesses of memory at secret indices, and programs made of them
+    Oram,
 }

@@ -4,6 +4,7 @@
 
 mod authenticated;
 pub(crate) mod measured;
+mod oram;
 mod shares;
 mod workload;
 
@@ -68,6 +69,7 @@ pub(crate) fn run(
         BenchSubject::Paging => paging(registry, bench, &mut table)?,
         BenchSubject::Shares => shares::run(registry, bench, &mut table)?,
         BenchSubject::Spdz => authenticated::run(registry, bench, &mut table)?,
+        BenchSubject::Oram => oram::run(registry, bench, &mut table)?,
     }
     if console.is_json {
         console.document(Value::Array(table.rows));
@@ -77,11 +79,15 @@ pub(crate) fn run(
 
 /// Refuses what a subject would not look at.
 fn check_choice(bench: &BenchArguments) -> Result<(), Failure> {
+    if bench.what != BenchSubject::Oram && (bench.grid || bench.seconds.is_some()) {
+        return Err(Failure::usage("--seconds and --grid are options of `bench oram`"));
+    }
     let known = match bench.what {
         BenchSubject::Plan | BenchSubject::Kernels | BenchSubject::Paging => return Ok(()),
         BenchSubject::Garble | BenchSubject::Evaluate | BenchSubject::Ot => Vec::new(),
         BenchSubject::Shares => shares::names(),
         BenchSubject::Spdz => authenticated::NAMES.to_vec(),
+        BenchSubject::Oram => oram::NAMES.to_vec(),
     };
     let unknown = bench.programs.iter().find(|name| !known.contains(&name.as_str()));
     if let Some(name) = unknown {
@@ -97,7 +103,7 @@ fn check_choice(bench: &BenchArguments) -> Result<(), Failure> {
             let [a, b, c] = layers;
             Err(Failure::usage(format!("--n {n}: the linear layer is measured for {a}, {b}, {c}")))
         }
-        (None, _) | (_, BenchSubject::Spdz) => Ok(()),
+        (None, _) | (_, BenchSubject::Spdz | BenchSubject::Oram) => Ok(()),
         _ => {
             Err(Failure::usage("the sizes of what is measured here are fixed")
                 .remedy("leave --n away"))

@@ -74,7 +74,8 @@ pub fn accesses_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
     }
 }
 
-/// Writes a program that uses a memory of this shape so often, and nothing else.
+/// Writes a program that uses a memory of this shape so often, at the index that the second party brings, and nothing
+/// else.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -91,13 +92,19 @@ pub fn sample(
     let memory = tracer.secret_memory(shape.clone());
     let widest = shape.columns.iter().map(|element| element.width()).max();
     let lanes = u64::from(lanes_for(widest.expect("a memory has columns")));
-    for (column, &element) in shape.columns.iter().enumerate() {
+    for (place, &element) in shape.columns.iter().enumerate() {
         for row in (0..shape.rows).step_by(lanes as usize) {
             let lanes = lanes.min(shape.rows - row) as u32;
-            memory.set(column, row, &secret(&tracer, element, lanes));
+            memory.set(place, row, &secret(&tracer, element, lanes));
         }
     }
-    let index = secret(&tracer, ElementType::unsigned(index_bits(shape.rows)), 1);
+    // From the party whose inputs need oblivious transfers, if any do: they are set up once in a program, so they are
+    // no reason against the method that needs them too.
+    let owner = parties.get(1).or(parties.first()).expect("a program has parties");
+    let number = ElementType::unsigned(index_bits(shape.rows));
+    let index =
+        tracer.input("index", 1).by(owner).column(column("index", number, Encoding::Number));
+    let index = index.lanes(1).read().into_columns().swap_remove(0).swap_remove(0);
     let new: Vec<Value> =
         shape.columns.iter().map(|&element| secret(&tracer, element, 1)).collect();
     let mut cells = new.clone();

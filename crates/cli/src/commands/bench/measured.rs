@@ -1,6 +1,7 @@
 //! Programs that only measure operations. They run by name, as `bench shares` and the scripts of
 //! `benches/` run them, but `phineus programs` does not list them.
 
+mod accesses;
 mod beside;
 mod operations;
 #[cfg(test)]
@@ -14,6 +15,7 @@ pub(crate) fn all() -> Vec<Box<dyn Program>> {
         Box::new(operations::IntegerOperation),
         Box::new(operations::Ands),
         Box::new(beside::DeepBesideWide),
+        Box::new(accesses::MemoryAccesses),
     ]
 }
 

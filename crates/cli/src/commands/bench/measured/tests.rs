@@ -3,6 +3,7 @@
 use phineus_bytecode::{Op, ProgramReader, verify};
 use phineus_frontend::{Arguments, Program, reference, trace_to_file};
 
+use super::accesses::MemoryAccesses;
 use super::beside::DeepBesideWide;
 use super::operations::{Ands, IntegerOperation};
 
@@ -32,6 +33,20 @@ fn sizes_that_are_and_are_not_powers_of_two() {
         check(&Ands, &[("n", n)], &[], 1);
         check(&DeepBesideWide, &[("n", n)], &[], 2);
         check(&IntegerOperation, &[("lanes", n)], &[], 3);
+    }
+}
+
+#[test]
+fn accesses_of_all_sizes() {
+    for (rows, accesses) in [(1, 0), (1, 3), (2, 1), (5, 0), (33, 7), (300, 40)] {
+        for width in ["1", "32", "128", "300"] {
+            check(
+                &MemoryAccesses,
+                &[("width", width)],
+                &[("table", rows), ("indices", accesses + 1)],
+                16,
+            );
+        }
     }
 }
 
