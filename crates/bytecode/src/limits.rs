@@ -86,10 +86,13 @@ pub const REGION_ROWS_MAX: u64 = 1 << 40;
 /// The most bits of all regions of a program together.
 pub const REGION_BITS_MAX: u128 = 1 << 44;
 
-/// The most memories that are accessed at secret indices, columns of one, and bits of all together. Planning holds some
-/// 100 bytes for each 4096 bits.
+/// The most memories that are accessed at secret indices.
 pub const MEMORIES_MAX: usize = 1 << 12;
+
+/// The most columns of such a memory.
 pub const MEMORY_COLUMNS_MAX: usize = 1 << 10;
+
+/// The most bits of all memories of a program together. Planning holds some 100 bytes for each 4096 of them.
 pub const MEMORY_BITS_MAX: u128 = 1 << 32;
 
 /// The most items that a permutation moves.

@@ -18,7 +18,7 @@ pub use phineus_bytecode::{Memory as MemoryShape, MemoryMethod};
 use phineus_frontend::{Records, SecretMemory, Tracer, Value};
 
 pub use expand::expand;
-pub use usage::{MemoryUsage, accesses_of_a_turn, sample, usages};
+pub use usage::{MemoryUsage, accesses_of_a_turn, instructions_of_a_turn, sample, usages};
 
 /// Rows of some columns, read and changed at secret indices.
 pub struct Memory {

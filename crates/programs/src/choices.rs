@@ -41,8 +41,8 @@ pub fn memory_parameter() -> Parameter {
     Parameter::new(
         "memory",
         AUTO,
-        "how rows at secret indices are found: auto (the cheapest), scan (all rows each time) or square-root \
-         (Square-Root ORAM, garbled only)",
+        "how rows at secret indices are found: auto (the cheapest), scan (all rows each time), square-root \
+         or square-root-table (Square-Root ORAM, garbled only)",
     )
 }
 

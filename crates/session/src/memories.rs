@@ -6,12 +6,14 @@
 
 use phineus_bytecode::{Description, FileKind, Memory, MemoryMethod, PlanDescription};
 use phineus_channels::NetworkModel;
-use phineus_oblivious::memory::{MemoryUsage, accesses_of_a_turn, expand, sample, usages};
+use phineus_oblivious::memory::{
+    MemoryUsage, accesses_of_a_turn, expand, instructions_of_a_turn, sample, usages,
+};
 use phineus_plan::Scratch;
 use phineus_tables::quantity;
 
 use crate::agreement::plain;
-use crate::failure::{Failure, codes};
+use crate::failure::{Exit, Failure, codes};
 use crate::memory_choice::{MemoryChoice, MemoryPrice};
 use crate::planned::PlannedFile;
 use crate::prediction::{predict, sent_bytes};
@@ -46,9 +48,19 @@ pub fn expanded(
     }
     let usages = usages(&mut traced.file.reader()?)?;
     let memories = traced.description.memories.iter().zip(usages);
-    let choices = memories
-        .map(|(shape, usage)| choose(traced, (shape, usage), protocol, scratch, plan))
-        .collect::<Result<Vec<_>, Failure>>()?;
+    let mut choices: Vec<MemoryChoice> = Vec::new();
+    for (shape, usage) in memories {
+        let is_alike = |known: &&MemoryChoice| {
+            let Memory { columns, rows, method, .. } = &known.shape;
+            (columns, *rows, *method) == (&shape.columns, shape.rows, shape.method)
+                && known.usage == usage
+        };
+        let choice = match choices.iter().find(is_alike) {
+            Some(known) => MemoryChoice { shape: shape.clone(), ..known.clone() },
+            None => choose(traced, (shape, usage), protocol, scratch, plan)?,
+        };
+        choices.push(choice);
+    }
     let methods: Vec<MemoryMethod> = choices.iter().map(|choice| choice.method).collect();
     Ok((with_methods(traced, &methods, scratch)?, choices))
 }
@@ -94,10 +106,15 @@ fn choose(
         check(shape, method, protocol)?;
         return Ok(choice(method, Vec::new()));
     }
-    let methods: Vec<MemoryMethod> = MemoryMethod::ALL
+    let mut methods: Vec<MemoryMethod> = MemoryMethod::ALL
         .into_iter()
         .filter(|&method| check(shape, method, protocol).is_ok())
         .collect();
+    // Whole programs with such a memory have at least as many instructions.
+    let instructions = |method: &MemoryMethod| instructions_of_a_turn(shape, *method);
+    let fewest = methods.iter().copied().min_by_key(instructions);
+    let fewest = fewest.expect("every protocol can scan");
+    methods.retain(|method| instructions(method) <= INSTRUCTIONS_MAX || *method == fewest);
     if let ([method], _) | ([method, ..], 0) = (&methods[..], usage.accesses()) {
         return Ok(choice(*method, Vec::new()));
     }
@@ -106,7 +123,8 @@ fn choose(
     for method in methods {
         match price(traced, (shape, usage), method, scratch, plan) {
             Ok(price) => prices.push(price),
-            Err(failure) => failures.push(failure),
+            Err(failure) if failure.code.exit == Exit::DoesNotFit => failures.push(failure),
+            Err(failure) => return Err(failure),
         }
     }
     prices.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
@@ -155,6 +173,9 @@ fn check(shape: &Memory, method: MemoryMethod, protocol: Protocol) -> Result<(),
         MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => Ok(()),
     }
 }
+
+/// A method is not compared if a turn of it has more instructions: planning them takes half a minute.
+const INSTRUCTIONS_MAX: u64 = 1 << 24;
 
 /// The most rows that are shuffled.
 const ROWS_SHUFFLED_MAX: u64 = phineus_bytecode::limits::PERMUTATION_ITEMS_MAX as u64;

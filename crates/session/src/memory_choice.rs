@@ -31,7 +31,7 @@ impl MemoryChoice {
     /// One line about the memory, the choice and the others.
     pub fn sentence(&self) -> String {
         let Memory { name, rows, .. } = &self.shape;
-        let MemoryUsage { reads, changes } = self.usage;
+        let MemoryUsage { reads, changes, .. } = self.usage;
         let (rows, bits) = (quantity::count(*rows), self.shape.row_bits());
         let (reads, changes) = (quantity::count(reads), quantity::count(changes));
         let price = |price: &MemoryPrice| {

@@ -1,10 +1,11 @@
 //! How a program uses its memories, and programs that use one of them alike: what a method costs is what such a
 //! program costs.
 
+use std::collections::HashSet;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
-    Column, ElementType, Encoding, Instruction, Memory, MemoryMethod, Op, ProgramReader,
+    Column, ElementType, Encoding, Instruction, Lane, Memory, MemoryMethod, Op, ProgramReader,
 };
 use phineus_frontend::{ProgramError, Traced, Tracer, Value, column, lanes_for};
 
@@ -19,6 +20,8 @@ pub struct MemoryUsage {
     pub reads: u64,
     /// Accesses that change the row.
     pub changes: u64,
+    /// Accesses among these whose index is public: a scan does them for nothing.
+    pub at_public: u64,
 }
 
 impl MemoryUsage {
@@ -32,7 +35,9 @@ impl MemoryUsage {
         let all = u128::from(self.accesses().max(1));
         let reads = u128::from(self.reads) * u128::from(accesses);
         let reads = ((reads + all / 2) / all) as u64;
-        MemoryUsage { reads, changes: accesses - reads }
+        let public = u128::from(self.at_public) * u128::from(accesses);
+        let at_public = ((public + all / 2) / all) as u64;
+        MemoryUsage { reads, changes: accesses - reads, at_public }
     }
 }
 
@@ -46,11 +51,17 @@ pub fn usages<R: Read + Seek>(
     let count = program.description().memories.len();
     let mut usages = vec![MemoryUsage::default(); count];
     let mut is_changed = vec![true; count];
+    let mut constants = HashSet::new();
     program.for_each::<ProgramError>(|instruction| {
         let index = instruction.immediates[0] as usize;
         match instruction.op {
+            Op::Constant if instruction.lanes == 1 => {
+                constants.insert(instruction.results[0]);
+            }
             Op::MemoryOpen => {
                 usages[index].reads += 1;
+                let is_public = constants.contains(&instruction.operands[0]);
+                usages[index].at_public += u64::from(is_public);
                 is_changed[index] = false;
             }
             Op::MemoryChange if !is_changed[index] => {
@@ -63,6 +74,22 @@ pub fn usages<R: Read + Seek>(
         Ok(())
     })?;
     Ok(usages)
+}
+
+/// About how many instructions a turn of a method has.
+pub fn instructions_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
+    let widest = shape.columns.iter().map(|element| element.width()).max().unwrap_or(1);
+    let chunks = shape.rows.div_ceil(u64::from(lanes_for(widest)));
+    let columns = shape.columns.len() as u64;
+    let accesses = accesses_of_a_turn(shape, method);
+    match method {
+        MemoryMethod::Scan => accesses * chunks * columns * 2,
+        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => {
+            // Two passes over all columns and one or two over the numbers, each of some 4 instructions for each layer.
+            let layers = 2 * u64::from(index_bits(shape.rows));
+            layers * chunks * (8 * columns + 16) + accesses * (400 + accesses / 8 * columns)
+        }
+    }
 }
 
 /// After how many accesses the cost of a method repeats.
@@ -108,8 +135,10 @@ pub fn sample(
     let new: Vec<Value> =
         shape.columns.iter().map(|&element| secret(&tracer, element, 1)).collect();
     let mut cells = new.clone();
+    let public = tracer.constant(number, Lane::ZERO);
     for access in 0..usage.accesses() {
-        memory.open(&index);
+        let is_public = access >= usage.accesses() - usage.at_public.min(usage.accesses());
+        memory.open(if is_public { &public } else { &index });
         cells = memory.cells();
         if access < usage.changes {
             new.iter().enumerate().for_each(|(column, cell)| memory.change(column, cell));

@@ -61,6 +61,9 @@ pub enum PartyRole {
     Client(ClientPass),
 }
 
+/// The bandwidth that methods of memories are chosen for, where none is stated and parties are on several machines.
+const BITS_PER_SECOND_ASSUMED: u64 = 1_000_000_000;
+
 /// Statement of this party's settings for the others.
 fn proposal(
     run: &Run,
@@ -145,7 +148,9 @@ pub fn agree_and_plan(
         warn(protocol, run, prepared, progress);
     }
     let round_trip = agreement::longest_round_trip(&proposals);
-    let measured = NetworkModel { rtt: round_trip, bandwidth_bits_per_second: None };
+    // Nobody has measured how fast the network of several machines is.
+    let assumed = (!run.together.is_all_ours).then_some(BITS_PER_SECOND_ASSUMED);
+    let measured = NetworkModel { rtt: round_trip, bandwidth_bits_per_second: assumed };
     let terms = PlanParameters {
         limit_bytes: least_limit(&proposals),
         net: run.network().or(Some(measured)),
@@ -166,9 +171,13 @@ pub fn agree_and_plan(
         // Who stops before the others would look like one that is gone.
         items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
     }
-    for memory in &memories {
-        let name = format!("how '{}' is accessed", memory.shape.name);
+    for (number, memory) in (1..).zip(&memories) {
+        let name = format!("how memory {number}, '{}', is accessed", memory.shape.name);
         items.insert(name, memory.method.name().to_owned());
+    }
+    if memories.iter().any(|memory| !memory.prices.is_empty()) {
+        let stated = run.network().map_or("none stated".to_owned(), |net| network_text(&net));
+        items.insert("the network that methods of memories are chosen for".to_owned(), stated);
     }
     let ports = description.plan.as_ref().map_or(protocol.port_order(), |plan| plan.port_order);
     if protocol.field().is_some() {

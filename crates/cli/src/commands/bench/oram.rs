@@ -162,7 +162,7 @@ impl Case<'_> {
 }
 
 /// The methods that are compared.
-const METHODS: [MemoryMethod; 2] = [MemoryMethod::Scan, MemoryMethod::SquareRoot];
+const METHODS: [MemoryMethod; 3] = MemoryMethod::ALL;
 
 /// A line of a Markdown table whose columns have the widths of `heads`.
 fn line<const N: usize>(heads: [&str; N], cells: [String; N]) -> String {

@@ -53,7 +53,7 @@ pub(super) fn describe(
     }
     if description.registers > 0 {
         console.print(
-            "opens     values inside the program to all: places of memory that is touched in secret",
+            "opens     values inside the program to all, such as places of memory (a file may open anything)",
         )?;
     }
     let told = description.permutations.iter().find(|known| known.kind.is_told());
@@ -71,7 +71,11 @@ pub(super) fn describe(
     let learn = |party: u16| description.outputs.iter().any(|port| port.parties.contains(&party));
     for (index, name) in description.parties.iter().enumerate() {
         if !learn(index as u16) {
-            console.print(&format!("reveals   to {name}: nothing but the sizes above"))?;
+            let what = match description.registers > 0 || told.is_some() {
+                true => "nothing but the sizes above and what is opened",
+                false => "nothing but the sizes above",
+            };
+            console.print(&format!("reveals   to {name}: {what}"))?;
         }
     }
     Ok(())

@@ -124,7 +124,7 @@ impl Program for MemoryAccesses {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -142,7 +142,7 @@ fn measure(
         model_bytes: model.shuffle_bytes,
         authors_bytes: None,
     };
-    let shuffle = (method == MemoryMethod::SquareRoot).then_some(shuffle);
+    let shuffle = (method != MemoryMethod::Scan).then_some(shuffle);
     let json = json!({
         "table": "accesses",
         "rows": rows,

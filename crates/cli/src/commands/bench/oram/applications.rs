@@ -106,7 +106,11 @@ pub(super) fn run(
         HEADS,
     )?;
     for one in wanted {
-        for (method, published) in METHODS.into_iter().zip(one.published) {
+        for method in METHODS {
+            let published = match method {
+                MemoryMethod::Scan => one.published[0],
+                MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => one.published[1],
+            };
             measure(oram, one, (method, published), table)?;
         }
     }

@@ -23,17 +23,19 @@ const NETWORKS: [Option<&str>; 2] = [None, Some("rtt=40ms,bw=100mbit")];
 /// The choice should take at most so many times the time of the best method.
 const RATIO_TARGET: f64 = 1.1;
 
-const HEADS: [&str; 12] = [
+const HEADS: [&str; 14] = [
     "rows",
     "   row",
     "accesses",
     "            network",
     "predicted: scan",
     "square-root",
-    "     choice",
+    "  by table",
+    "           choice",
     "ratio",
     "measured: scan",
     "square-root",
+    "  by table",
     "               choice",
     "ratio",
 ];
@@ -87,24 +89,26 @@ impl GridCase {
         oram: &OramBench<'_>,
         table: &mut BenchTable<'_>,
     ) -> Result<[Option<f64>; 2], Failure> {
-        let [scan, square_root] = METHODS.map(|method| self.case(oram, method.name()));
-        let choice = self.case(oram, "auto");
+        let [scan, square_root, by_table] = &METHODS.map(|method| self.case(oram, method.name()));
+        let choice = &self.case(oram, "auto");
         let planned = choice.planned()?;
         let chosen = planned.memories.first().expect("the program has a memory").method;
-        let predicted = [scan.predicted()?, square_root.predicted()?, choice.figures_of(&planned)];
+        let methods = [scan.predicted()?, square_root.predicted()?, by_table.predicted()?];
+        let [first, second, third] = methods;
+        let predicted = [first, second, third, choice.figures_of(&planned)];
         drop(planned);
-        let cases = [&scan, &square_root, &choice];
-        let [first, second, third] = [0, 1, 2].map(|index| (cases[index], predicted[index]));
-        let measured = oram.measured([first, second, third])?;
-        let taken = measured.and_then(|[scan, square_root, choice]| {
-            let all = METHODS.into_iter().zip([scan, square_root]);
-            all.into_iter().find(|(_, figures)| figures.sent_bytes == choice.sent_bytes)
+        let cases = [scan, square_root, by_table, choice];
+        let [first, second, third, last] = [0, 1, 2, 3].map(|at| (cases[at], predicted[at]));
+        let measured = oram.measured([first, second, third, last])?;
+        let taken = measured.and_then(|all| {
+            let methods = METHODS.into_iter().zip(all);
+            methods.into_iter().find(|(_, figures)| figures.sent_bytes == all[3].sent_bytes)
         });
         let measured_ratio = measured
             .zip(taken)
-            .map(|([scan, square_root, _], (_, choice))| ratio([scan, square_root, choice]));
+            .map(|([first, second, third, _], (_, choice))| ratio([first, second, third, choice]));
         let ratios = [Some(ratio(predicted)), measured_ratio];
-        let seconds = |figures: [Figures; 3]| figures.map(|figures| figures.seconds);
+        let seconds = |figures: [Figures; 4]| figures.map(|figures| figures.seconds);
         let json = json!({
             "table": "grid",
             "rows": self.rows,
@@ -120,8 +124,8 @@ impl GridCase {
         });
         let cell = |index: usize| or_dash(measured.map(|all| all[index].seconds), time);
         let measured_choice = match taken {
-            Some((method, _)) => format!("{} {}", method.name(), cell(2)),
-            None => cell(2),
+            Some((method, _)) => format!("{} {}", method.name(), cell(3)),
+            None => cell(3),
         };
         let cells = [
             self.rows.to_string(),
@@ -130,10 +134,12 @@ impl GridCase {
             self.network.unwrap_or("one machine").to_owned(),
             time(predicted[0].seconds),
             time(predicted[1].seconds),
+            time(predicted[2].seconds),
             chosen.name().to_owned(),
             or_dash(ratios[0], |ratio| format!("{ratio:.2}")),
             cell(0),
             cell(1),
+            cell(2),
             measured_choice,
             or_dash(ratios[1], |ratio| format!("{ratio:.2}")),
         ];
@@ -142,7 +148,8 @@ impl GridCase {
     }
 }
 
-/// Time of the choice over that of the better method.
-fn ratio([scan, square_root, choice]: [Figures; 3]) -> f64 {
-    choice.seconds / scan.seconds.min(square_root.seconds)
+/// Time of the choice, the last of these, over that of the best method.
+fn ratio(all: [Figures; 4]) -> f64 {
+    let [methods @ .., choice] = all;
+    choice.seconds / methods.iter().map(|method| method.seconds).fold(f64::INFINITY, f64::min)
 }

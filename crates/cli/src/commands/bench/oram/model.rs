@@ -26,7 +26,8 @@ pub(super) fn costs(method: MemoryMethod, rows: u64, row_bits: u64) -> ModelCost
             access_bytes: (rows * (row_bits + 1)) as f64 * AND_BYTES,
             shuffle_bytes: 0.0,
         },
-        MemoryMethod::SquareRoot => square_root(rows, row_bits),
+        // The model is of what was published.
+        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => square_root(rows, row_bits),
     }
 }
 
