@@ -617,7 +617,7 @@ fn one_lane(i: &Instruction) -> Rule {
 }
 
 fn bits_only(i: &Instruction) -> Rule {
-    ensure(i.element == ElementType::BIT, "switches are u1")
+    ensure(i.element.shared(Sharing::Any) == ElementType::BIT, "switches are u1")
 }
 
 fn single_lane(i: &Instruction) -> Rule {

@@ -292,8 +292,8 @@ pub trait Definition: Sync {
     /// Returns whether a program may have garbled values, whose tables are made beside the run.
     fn may_garble(&self) -> bool;
 
-    /// Returns whether it opens values inside a block, and so runs programs with regions.
-    fn reveals_inside_blocks(&self) -> bool;
+    /// Returns whether this number of computing parties opens values inside a block, and so runs programs with regions.
+    fn reveals_inside_blocks(&self, parties: usize) -> bool;
 
     /// The rounds of instructions, if they are ordered.
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>>;

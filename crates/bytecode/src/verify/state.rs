@@ -2,7 +2,7 @@
 
 use super::Verifier;
 use crate::binary::FileKind;
-use crate::instruction::{ElementType, Instruction};
+use crate::instruction::{ElementType, Instruction, Sharing};
 use crate::ops::Op;
 use crate::state::PermutationKind;
 
@@ -143,7 +143,7 @@ impl Verifier<'_> {
             }
             _ => unreachable!("it is about a permutation"),
         };
-        if element != i.element && i.op != Op::Switches {
+        if element != i.element.shared(Sharing::Any) && i.op != Op::Switches {
             faults.push(format!("this is {element} for permutation {index}, not {}", i.element));
         }
         let Some(end) = from.checked_add(i.lanes.into()).filter(|&end| end <= count) else {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op};
 use phineus_circuits::{BitAlgebra, CountingAlgebra};
-use phineus_engine::bits;
+use phineus_engine::{OwnPermutations, bits};
 use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 
 use crate::garbled::limits::OTS_PER_BATCH;
-use crate::garbled::{EVALUATOR, GARBLER, is_last_told, learns, owner, packed_bytes};
+use crate::garbled::{EVALUATOR, GARBLER, learns, owner, packed_bytes};
 
 /// The names of the totals.
 pub mod totals {
@@ -200,7 +200,9 @@ impl CostModel for GarbledCosts {
             let bytes = packed_bytes(instruction) as u64;
             self.output_bytes[0] += if instruction.op == Op::Reveal { bytes } else { 0 };
             self.output_bytes[1] += bytes;
-            if instruction.op == Op::Reveal || is_last_told(description, instruction) {
+            if instruction.op == Op::Reveal
+                || OwnPermutations::is_last_told(description, instruction)
+            {
                 // The answer, and what follows from it.
                 self.opening_rounds += 2;
                 self.is_answered = false;

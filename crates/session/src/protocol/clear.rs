@@ -101,7 +101,7 @@ impl Definition for ClearProtocol {
         false
     }
 
-    fn reveals_inside_blocks(&self) -> bool {
+    fn reveals_inside_blocks(&self, _: usize) -> bool {
         true
     }
 

@@ -104,7 +104,7 @@ impl Definition for GarbledProtocol {
         false
     }
 
-    fn reveals_inside_blocks(&self) -> bool {
+    fn reveals_inside_blocks(&self, _: usize) -> bool {
         true
     }
 
