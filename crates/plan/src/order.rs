@@ -30,8 +30,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::OPERANDS_MAX;
 use phineus_bytecode::{
-    Description, FileKind, FileSummary, Instruction, Interaction, Layout, Op, Phase, PortOrder,
-    ProgramReader, ProgramWriter, RoundModel,
+    FileKind, FileSummary, Instruction, Interaction, Layout, Op, Phase, PortOrder, ProgramReader,
+    ProgramWriter, RoundModel,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -98,11 +98,7 @@ pub fn order<R: Read + Seek + Send, W: Write>(
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let instruction_count = program.instruction_count();
     let mut orderer = Orderer::new(*options, instruction_count, model, emit);
-    let entry_bytes = match has_state(&description) {
-        true => WINDOW_ENTRY_BYTES + state::ENTRY_BYTES as u64,
-        false => WINDOW_ENTRY_BYTES,
-    };
-    let window_bytes = orderer.window_max as u64 * entry_bytes;
+    let window_bytes = orderer.window_max as u64 * WINDOW_ENTRY_BYTES;
     let mut read = 0;
     for_each_frame(program, &mut notes, |instructions, uses| {
         instructions.iter().zip(uses).try_for_each(|(instruction, uses)| {
@@ -110,20 +106,13 @@ pub fn order<R: Read + Seek + Send, W: Write>(
             read += 1;
             orderer.values.count(
                 &mut tables,
-                window_bytes,
+                window_bytes + orderer.states.memory_bytes(),
                 Position { read, all: instruction_count },
             )
         })
     })?;
     orderer.finish()?;
     Ok(writer.finish(&description)?)
-}
-
-/// Returns whether a program may have stateful instructions.
-fn has_state(description: &Description) -> bool {
-    description.registers > 0
-        || !description.regions.is_empty()
-        || !description.permutations.is_empty()
 }
 
 /// Names nothing, and no instruction.

@@ -3,14 +3,11 @@
 //! Such an instruction changes more than its results, or depends on more than its operands. Two that are about the
 //! same register, region or permutation stay in program order; others may change places.
 //!
-//! Cost: `O(log n)` for each instruction. Memory: [`ENTRY_BYTES`] for each one of the window.
+//! Cost: `O(log n)` for each instruction. Memory: [`StateQueues::memory_bytes`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use phineus_bytecode::{Instruction, Op};
-
-/// Bytes for an instruction: two entries and a number, in trees that are half full at the least.
-pub(super) const ENTRY_BYTES: usize = 2 * (2 * size_of::<(State, u64)>() + size_of::<u64>());
 
 /// What an instruction reads or changes besides values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +72,13 @@ impl StateQueues {
             *next = self.first(state).filter(|first| self.waiting.remove(first));
         }
         next.into_iter().flatten()
+    }
+
+    /// Bytes of all entries, in trees that are half full at the least.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        let pending = self.pending.len() * size_of::<(State, u64)>();
+        let waiting = self.waiting.len() * size_of::<u64>();
+        2 * (pending + waiting) as u64
     }
 
     /// The first instruction on `state` that is not done.
