@@ -41,7 +41,7 @@ impl MemoryChoice {
         };
         let (ours, others): (Vec<_>, Vec<_>) =
             self.prices.iter().partition(|price| price.method == self.method);
-        let chosen = ours.first().map_or(self.method.name().to_owned(), |ours| price(ours));
+        let chosen = ours.first().map_or(self.method.name().to_owned(), price);
         let why = match (self.shape.method, others.is_empty()) {
             (Some(_), _) => "as the program asks".to_owned(),
             (None, true) => "no other method can do it here".to_owned(),

@@ -23,6 +23,7 @@ use crate::harness::{
 };
 use crate::mixed::client::OneShareEach;
 
+mod state;
 mod wire;
 
 /// Which of two ways is taken where there are two.
