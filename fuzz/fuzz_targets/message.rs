@@ -1,4 +1,4 @@
-//! What a peer sends before anything is computed: headers, greetings, wishes and agreements.
+//! What a peer sends before anything is computed: headers, greetings, proposals and agreements.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

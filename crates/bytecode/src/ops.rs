@@ -6,87 +6,24 @@
 //!
 //! Signatures speak of the instruction's own element type `T` (width `w`) and lanes `n`.
 
-use crate::instruction::{ElementType, Instruction, Shape, Sharing};
-use crate::limits::{REGISTER_BITS, VALUE_WIRES_MAX};
+mod classes;
+mod roles;
+mod rules;
+
+use crate::instruction::Instruction;
+use crate::limits::VALUE_WIRES_MAX;
 use crate::meaning::{self, Meaning};
 
-/// The shape of one operand or result, in terms of the instruction's own width and lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// `w` bits, `n` lanes.
-    Same,
-    /// 1 bit, `n` lanes.
-    Bit,
-    /// `w / 2` bits, `n` lanes.
-    HalfWidth,
-    /// `immediate` bits, `n` lanes.
-    Width(usize),
-    /// `w - immediate` bits, `n` lanes.
-    RestWidth(usize),
-    /// `w` bits, `immediate` lanes.
-    Lanes(usize),
-    /// `w` bits, `n - immediate` lanes.
-    RestLanes(usize),
-    /// `w` bits, `n / 2` lanes.
-    HalfLanes,
-    /// `w` bits, `2 n` lanes.
-    DoubleLanes,
-    /// First immediate bits, second immediate lanes.
-    WidthLanes(usize, usize),
-    /// `immediate` bits, as many lanes as give `w * n` wires.
-    Reshaped(usize),
-    /// `w` bits, a lane for each entry of a matrix of as many columns as the first immediate says,
-    /// whose products with as many vectors as the second says have `n` lanes in all.
-    MatrixLanes(usize, usize),
-    /// `w` bits, as many lanes as the product of two immediates.
-    LanesTimes(usize, usize),
-    /// `w` bits, 11 lanes: the round keys of AES-128.
-    RoundKeys,
-    /// `w` bits, `n` lanes, in the sharing with the immediate's code.
-    SharedAs(usize),
-}
-
-impl Role {
-    /// The shape that this role has in `instruction`; may be invalid if the instruction is.
-    #[inline]
-    pub fn shape(self, instruction: &Instruction) -> Shape {
-        let immediate = |index: usize| instruction.immediates[index];
-        let width = instruction.element.width();
-        let lanes = instruction.lanes;
-        let narrow = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
-        let short = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let mut sharing = instruction.element.sharing();
-        let (width, lanes) = match self {
-            Role::Same => (width, lanes),
-            Role::Bit => (1, lanes),
-            Role::HalfWidth => (width / 2, lanes),
-            Role::Width(i) => (narrow(immediate(i)), lanes),
-            Role::RestWidth(i) => (width.saturating_sub(narrow(immediate(i))), lanes),
-            Role::Lanes(i) => (width, short(immediate(i))),
-            Role::RestLanes(i) => (width, lanes.saturating_sub(short(immediate(i)))),
-            Role::HalfLanes => (width, lanes / 2),
-            Role::DoubleLanes => (width, lanes.saturating_mul(2)),
-            Role::WidthLanes(w, n) => (narrow(immediate(w)), short(immediate(n))),
-            Role::Reshaped(i) => {
-                let wires = u64::from(width) * u64::from(lanes);
-                (narrow(immediate(i)), short(wires / immediate(i).max(1)))
-            }
-            Role::MatrixLanes(columns, vectors) => {
-                let rows = lanes / short(immediate(vectors)).max(1);
-                (width, rows.saturating_mul(short(immediate(columns))))
-            }
-            Role::LanesTimes(i, j) => {
-                (width, short(immediate(i)).saturating_mul(short(immediate(j))))
-            }
-            Role::RoundKeys => (width, 11),
-            Role::SharedAs(i) => {
-                sharing = Sharing::from_code(immediate(i)).unwrap_or_default();
-                (width, lanes)
-            }
-        };
-        Shape { width, lanes, sharing }
-    }
-}
+use Role::{
+    Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, LanesTimes, MatrixLanes, Reshaped, RestLanes,
+    RestWidth, RoundKeys, Same, SharedAs, Width, WidthLanes,
+};
+pub use roles::Role;
+use rules::{
+    any, bit_slice_fits, bits_only, constant_fits, convertible, deinterleave_fits, even_width,
+    interleave_fits, lane_slice_fits, lanes_multiple, matrices_fit, one_lane, one_word, pieces_fit,
+    reshape_fits, round_keys, round_type, signed_flag, single_lane, width_128, width_256,
+};
 
 /// A named immediate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,11 +87,6 @@ macro_rules! ops {
         }
     };
 }
-
-use Role::{
-    Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, LanesTimes, MatrixLanes, Reshaped, RestLanes,
-    RestWidth, RoundKeys, Same, SharedAs, Width, WidthLanes,
-};
 
 ops! {
     /// Brings `n` rows of a column of an input port, from `row` on, into the computation.
@@ -347,6 +279,9 @@ ops! {
 
     /// As `cond_swap`; the selecting bits are switches of a permutation of party `party`.
     SwapKnown = 217 "swap_known" (Bit, Same, Same) -> (Same, Same) [imm("party")] any, None;
+    /// Opens, into register `register`, where an item of permutation `told` comes from under permutation `hiding`.
+    Locate = 218 "locate" (Same) -> ()
+        [imm("register"), imm("told"), imm("hiding"), imm("last")] one_word, None;
 
     /// Makes the lanes cells of column `column` of memory `memory`, from row `row` on, before any access.
     MemorySet = 220 "memory_set" (Same) -> () [imm("memory"), imm("column"), imm("row")]
@@ -392,262 +327,6 @@ impl Op {
     pub fn from_name(name: &str) -> Option<Op> {
         OPS.iter().find(|info| info.name == name).map(|info| info.op)
     }
-
-    /// Returns whether it carries a value from one block to another; protocols take no part in
-    /// that.
-    #[inline]
-    pub fn is_carrying(self) -> bool {
-        matches!(self, Op::Load | Op::Store)
-    }
-
-    /// Returns whether it brings a value into the program, from a party or from another block.
-    #[inline]
-    pub fn brings_in(self) -> bool {
-        matches!(self, Op::Input | Op::Load)
-    }
-
-    /// Returns whether it takes a value out of the program, to parties or to other blocks.
-    #[inline]
-    pub fn gives_out(self) -> bool {
-        matches!(self, Op::Output | Op::Store)
-    }
-
-    /// Returns whether it reads or changes registers, regions or permutations. The planner keeps the order of such
-    /// operations.
-    #[inline]
-    pub fn is_stateful(self) -> bool {
-        self.is_region() || self.is_of_permutation() || self.is_of_memory() || self == Op::Reveal
-    }
-
-    /// Returns whether it is about a memory that is accessed at secret indices. Such operations are replaced by others
-    /// before a program is planned.
-    #[inline]
-    pub fn is_of_memory(self) -> bool {
-        matches!(self, Op::MemorySet | Op::MemoryOpen | Op::MemoryCell | Op::MemoryChange)
-    }
-
-    /// Returns whether it moves rows between values and regions. The engine does that without the driver.
-    #[inline]
-    pub fn is_region(self) -> bool {
-        matches!(self, Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt)
-    }
-
-    /// Returns whether it uses a permutation that one party knows.
-    #[inline]
-    pub fn is_of_permutation(self) -> bool {
-        matches!(self, Op::Switches | Op::Origins | Op::Tell | Op::SwapKnown)
-    }
-
-    /// Returns whether it brings in values that one party alone knows.
-    #[inline]
-    pub fn is_private(self) -> bool {
-        matches!(self, Op::Input | Op::Switches | Op::Origins)
-    }
-
-    /// Whether its results' lanes are lanes of its operands.
-    #[inline]
-    pub fn is_lane_movement(self) -> bool {
-        matches!(
-            self,
-            Op::LaneSlice
-                | Op::LaneConcat
-                | Op::LaneReverse
-                | Op::LaneTile
-                | Op::LaneRepeat
-                | Op::LaneDeinterleave
-                | Op::LaneInterleave
-        )
-    }
-
-    /// Whether its results' bits are bits of its operands, or 0, whatever they are: no gates.
-    #[inline]
-    pub fn is_movement(self) -> bool {
-        matches!(
-            self,
-            Op::ShiftLeft
-                | Op::ShiftRight
-                | Op::RotateLeft
-                | Op::Cast
-                | Op::BitSlice
-                | Op::BitConcat
-                | Op::Reshape
-                | Op::ReversePieces
-        ) || self.is_lane_movement()
-    }
-
-    /// Whether only the planner emits it.
-    #[inline]
-    pub fn is_directive(self) -> bool {
-        self as u8 >= Op::IssueSwapIn as u8
-    }
-
-    /// Returns whether it computes on arithmetic shares; the others need a conversion first.
-    pub fn is_arithmetic(self) -> bool {
-        matches!(
-            self,
-            Op::Input
-                | Op::Output
-                | Op::Constant
-                | Op::Load
-                | Op::Store
-                | Op::Convert
-                | Op::Add
-                | Op::Sub
-                | Op::Neg
-                | Op::Mul
-                | Op::LaneSum
-                | Op::MatMul
-        ) || self.is_lane_movement()
-    }
-}
-
-impl Op {
-    /// Returns whether it computes on integers in a field, besides those on arithmetic shares.
-    pub fn is_arithmetic_in_field(self) -> bool {
-        matches!(
-            self,
-            Op::And
-                | Op::Or
-                | Op::Xor
-                | Op::Not
-                | Op::Abs
-                | Op::Eq
-                | Op::Ne
-                | Op::Lt
-                | Op::Le
-                | Op::Mux
-                | Op::CondSwap
-                | Op::Mask
-                | Op::ShiftLeft
-                | Op::ShiftRight
-                | Op::Cast
-                | Op::Reduce
-                | Op::RequireZero
-        )
-    }
-}
-
-type Rule = Result<(), &'static str>;
-
-fn ensure(holds: bool, message: &'static str) -> Rule {
-    if holds { Ok(()) } else { Err(message) }
-}
-
-fn any(_: &Instruction) -> Rule {
-    Ok(())
-}
-
-fn constant_fits(i: &Instruction) -> Rule {
-    let value = meaning::Lane::from_limbs(i.immediates);
-    ensure(value.bit_len() <= usize::from(i.element.width()), "the constant is wider than its type")
-}
-
-fn even_width(i: &Instruction) -> Rule {
-    ensure(i.element.width().is_multiple_of(2), "a full product has an even width")
-}
-
-fn signed_flag(i: &Instruction) -> Rule {
-    ensure(i.immediates[1] <= 1, "from_signed is 0 or 1")
-}
-
-fn bit_slice_fits(i: &Instruction) -> Rule {
-    let end = i.immediates[0].checked_add(u64::from(i.element.width()));
-    ensure(
-        end.is_some_and(|end| end <= i.immediates[1]),
-        "the slice ends after the operand's last bit",
-    )
-}
-
-fn pieces_fit(i: &Instruction) -> Rule {
-    let piece = i.immediates[0];
-    let is_whole = piece > 0 && u64::from(i.element.width()).is_multiple_of(piece);
-    ensure(is_whole, "piece_width must divide the width")
-}
-
-fn reshape_fits(i: &Instruction) -> Rule {
-    let wires = u64::from(i.shape().wires());
-    ensure(
-        i.immediates[0] > 0 && wires.is_multiple_of(i.immediates[0]),
-        "from_width must divide the number of wires",
-    )
-}
-
-fn convertible(i: &Instruction) -> Rule {
-    let from = Sharing::from_code(i.immediates[0]);
-    ensure(from.is_some(), "from is 0 (any), 1 (@a), 2 (@b) or 3 (@y)")
-}
-
-fn round_type(i: &Instruction) -> Rule {
-    ensure(i.element == ElementType::BIT && i.lanes == 1, "a round has the type u1x1")
-}
-
-fn lane_slice_fits(i: &Instruction) -> Rule {
-    let end = i.immediates[0].checked_add(u64::from(i.lanes));
-    ensure(
-        end.is_some_and(|end| end <= i.immediates[1]),
-        "the slice ends after the operand's last lane",
-    )
-}
-
-fn lanes_multiple(i: &Instruction) -> Rule {
-    ensure(
-        i.immediates[0] > 0 && u64::from(i.lanes).is_multiple_of(i.immediates[0]),
-        "lanes must be a multiple of from_lanes",
-    )
-}
-
-fn deinterleave_fits(i: &Instruction) -> Rule {
-    ensure(
-        i.immediates[0] > 0 && u64::from(i.lanes).is_multiple_of(i.immediates[0]),
-        "lanes must be a multiple of block",
-    )
-}
-
-fn interleave_fits(i: &Instruction) -> Rule {
-    ensure(
-        i.lanes.is_multiple_of(2)
-            && i.immediates[0] > 0
-            && u64::from(i.lanes / 2).is_multiple_of(i.immediates[0]),
-        "half the lanes must be a multiple of block",
-    )
-}
-
-fn one_lane(i: &Instruction) -> Rule {
-    ensure(i.lanes == 1, "a reduction has one lane")
-}
-
-fn bits_only(i: &Instruction) -> Rule {
-    ensure(i.element.shared(Sharing::Any) == ElementType::BIT, "switches are u1")
-}
-
-fn single_lane(i: &Instruction) -> Rule {
-    ensure(i.lanes == 1, "one index names one row")
-}
-
-fn one_word(i: &Instruction) -> Rule {
-    ensure(
-        i.lanes == 1 && i.element.width() <= REGISTER_BITS,
-        "a register takes one lane of at most 64 bits",
-    )
-}
-
-fn matrices_fit(i: &Instruction) -> Rule {
-    let [columns, vectors, ..] = i.immediates;
-    ensure(columns > 0 && vectors > 0, "a matrix has columns")?;
-    ensure(u64::from(i.lanes).is_multiple_of(vectors), "lanes must be a multiple of vectors")
-}
-
-fn width_128(i: &Instruction) -> Rule {
-    ensure(i.element.shared(Sharing::Any) == ElementType::unsigned(128), "AES works on u128")
-}
-
-fn round_keys(i: &Instruction) -> Rule {
-    width_128(i)?;
-    ensure(i.lanes == 11 && i.immediates[0] == 1, "a key schedule takes 1 lane and gives 11")
-}
-
-fn width_256(i: &Instruction) -> Rule {
-    ensure(i.element.shared(Sharing::Any) == ElementType::unsigned(256), "SHA-256 works on u256")
 }
 
 const _: () = assert!(VALUE_WIRES_MAX >= 11 * 128, "round keys must fit into one value");
@@ -676,7 +355,7 @@ mod tests {
             assert!((1..=2).contains(&info.operands.len()) && words <= 2);
             assert!(!info.results.is_empty() && info.meaning.is_some());
         }
-        let ports = |info: &&OpInfo| info.op.brings_in() || info.op.gives_out();
+        let ports = |info: &&OpInfo| info.op.is_input_or_load() || info.op.is_output_or_store();
         for info in OPS.iter().filter(ports) {
             assert!(info.operands.len() + info.results.len() == 1 && info.immediates.len() <= 3);
         }

@@ -51,17 +51,21 @@ pub enum MemoryMethod {
     Scan,
     /// Square-Root ORAM: rows lie in a secret order, and an access opens a place that was not touched before.
     SquareRoot,
+    /// As `SquareRoot`, but one party finds the place in a table of its own.
+    SquareRootTable,
 }
 
 impl MemoryMethod {
     /// All methods.
-    pub const ALL: [MemoryMethod; 2] = [MemoryMethod::Scan, MemoryMethod::SquareRoot];
+    pub const ALL: [MemoryMethod; 3] =
+        [MemoryMethod::Scan, MemoryMethod::SquareRoot, MemoryMethod::SquareRootTable];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
         match self {
             MemoryMethod::Scan => "scan",
             MemoryMethod::SquareRoot => "square-root",
+            MemoryMethod::SquareRootTable => "square-root-table",
         }
     }
 
@@ -91,8 +95,45 @@ pub enum PermutationKind {
     Random,
     /// It is drawn at random; its party brings switches, and where each row comes from.
     RandomWithOrigins,
+    /// It is drawn at random; its party brings switches, and rows are located under it.
+    RandomLocated,
     /// Its party is told where each row goes; the party brings switches.
     Told,
+    /// Its party is told where each row goes, and rows are located in what it was told.
+    ToldLocated,
+}
+
+impl PermutationKind {
+    /// Returns whether its party is told it.
+    pub fn is_told(self) -> bool {
+        match self {
+            PermutationKind::Told | PermutationKind::ToldLocated => true,
+            PermutationKind::Random
+            | PermutationKind::RandomWithOrigins
+            | PermutationKind::RandomLocated => false,
+        }
+    }
+
+    /// Returns whether its party brings switches.
+    pub fn has_switches(self) -> bool {
+        match self {
+            PermutationKind::Random
+            | PermutationKind::RandomWithOrigins
+            | PermutationKind::RandomLocated
+            | PermutationKind::Told => true,
+            PermutationKind::ToldLocated => false,
+        }
+    }
+
+    /// Returns whether rows are located by it.
+    pub fn is_located(self) -> bool {
+        match self {
+            PermutationKind::RandomLocated | PermutationKind::ToldLocated => true,
+            PermutationKind::Random
+            | PermutationKind::RandomWithOrigins
+            | PermutationKind::Told => false,
+        }
+    }
 }
 
 impl Permutation {

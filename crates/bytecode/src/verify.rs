@@ -10,7 +10,8 @@
 //!
 //! 4. A memory has the columns and rows that are used, and is set before it is accessed.
 //!    A public register has a value before it selects a row, a range of constant rows lies in its region,
-//!    and what is asked of a permutation exists: of an inverse only after its party was told all of it.
+//!    and what is asked of a permutation exists: its inverse, or where an item is, only after all of it
+//!    is there.
 //!
 //! A program (instructions name values):
 //! 5. Results are named 0, 1, 2, ... in order; an operand is defined before its use.
@@ -31,7 +32,10 @@
 
 mod blocks;
 mod intervals;
+mod places;
+mod ports;
 mod shapes;
+mod signatures;
 mod state;
 #[cfg(test)]
 mod state_tests;
@@ -42,14 +46,14 @@ use std::collections::{HashMap, HashSet};
 use std::io::{Read, Seek};
 
 use crate::binary::{FileKind, ProgramReader};
-use crate::description::{Column, Description, Encoding, InputPort};
+use crate::description::Description;
 use crate::error::Error;
-use crate::instruction::{Instruction, Phase, Sharing};
+use crate::instruction::{Instruction, Phase};
 use crate::layout::Layout;
-use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS, WIDTH_MAX};
+use crate::limits::{FAULTS_MAX, FRAME_INSTRUCTIONS};
 use crate::ops::Op;
-use crate::steps::StepDigit;
 use crate::text;
+
 pub use blocks::verify_blocks;
 use intervals::Intervals;
 use shapes::{PackedShape, Shapes};
@@ -181,6 +185,8 @@ pub(crate) struct Verifier<'a> {
     revealed: HashSet<u64>,
     /// By permutation and operation: the switches or rows that were brought or told.
     brought: HashMap<(u64, Op), Intervals>,
+    /// Permutations that items were located in, and whether for the last time.
+    located: HashMap<u64, bool>,
     /// The last value that is switches, and whose.
     switches: Option<(u64, u16)>,
 }
@@ -204,6 +210,7 @@ impl<'a> Verifier<'a> {
             set: HashMap::new(),
             revealed: HashSet::new(),
             brought: HashMap::new(),
+            located: HashMap::new(),
             switches: None,
         }
     }
@@ -329,52 +336,6 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn check_directive(&self, i: &Instruction, faults: &mut Vec<String>) {
-        if i.element.width() != 1 || i.element.is_signed() || i.lanes != 1 {
-            faults.push("a directive has the type u1x1".to_owned());
-        }
-        let Some(plan) = &self.description.plan else {
-            return;
-        };
-        let [frame, slot, ..] = i.immediates;
-        if frame >= plan.frame_count {
-            faults.push(format!("frame {frame} is none of the {} frames", plan.frame_count));
-        }
-        if slot >= plan.spill_slot_count {
-            faults.push(format!("slot {slot} is none of the {} slots", plan.spill_slot_count));
-        }
-    }
-
-    fn check_places(&self, i: &Instruction, faults: &mut Vec<String>) {
-        if self.page_wires == 0 {
-            return;
-        }
-        let operands = i.operands().iter().enumerate();
-        let results = i.results().iter().enumerate();
-        let operands = operands.map(|(k, &place)| ("operand", k, place, i.operand_shape(k)));
-        let results = results.map(|(k, &place)| ("result", k, place, i.result_shape(k)));
-        for (what, k, place, shape) in operands.clone().chain(results.clone()) {
-            let last = place.saturating_add(u64::from(self.layout.units(shape)) - 1);
-            if last >= self.end {
-                let end = self.end;
-                faults.push(format!("{what} {} ends at @{last}, the frames at @{end}", k + 1));
-            } else if place / self.page_wires != last / self.page_wires {
-                faults.push(format!("{what} {} at @{place} lies in two pages", k + 1));
-            }
-        }
-        let overlaps = |a: u64, a_wires: u32, b: u64, b_wires: u32| {
-            a < b.saturating_add(u64::from(b_wires)) && b < a.saturating_add(u64::from(a_wires))
-        };
-        for (_, r, place, shape) in results.clone() {
-            for (what, k, other, other_shape) in operands.clone().chain(results.clone().take(r)) {
-                let units = |shape| self.layout.units(shape);
-                if overlaps(place, units(shape), other, units(other_shape)) {
-                    faults.push(format!("result {} overlaps {what} {}", r + 1, k + 1));
-                }
-            }
-        }
-    }
-
     /// Checks what goes from block to block.
     fn check_carried(&self, i: &Instruction, faults: &mut Vec<String>) {
         let name = i.op.info().name;
@@ -394,152 +355,4 @@ impl<'a> Verifier<'a> {
             )),
         }
     }
-
-    fn check_input(&self, i: &Instruction, faults: &mut Vec<String>) {
-        if self.place.is_some_and(|place| !place.is_first) {
-            faults.push("only the first block has inputs: it runs once".to_owned());
-        }
-        match self.description.inputs.get(i.immediates[0] as usize) {
-            Some(port) => match self.step_digit(port, i) {
-                Some(digit) => {
-                    let steps = Column {
-                        name: "steps".to_owned(),
-                        element: digit.element(),
-                        encoding: Encoding::Number,
-                    };
-                    let [port_index, _, row, _] = i.immediates;
-                    let i = &Instruction { immediates: [port_index, 0, row, 0], ..*i };
-                    let rows = port.rows.saturating_sub(digit.stride());
-                    check_cells("input", i, &port.name, &[steps], rows, faults);
-                }
-                None => {
-                    check_cells("input", i, &port.name, &port.columns, port.rows, faults);
-                }
-            },
-            None => no_port("input", i, self.description.inputs.len(), faults),
-        }
-    }
-
-    /// The digit of steps that an input of a plan in a field brings, if it brings one.
-    fn step_digit(&self, port: &InputPort, i: &Instruction) -> Option<StepDigit> {
-        let k = (i.immediates[1] as usize).checked_sub(port.columns.len())?;
-        port.step_digits().get(k).copied().filter(|_| self.layout.is_in_field())
-    }
-
-    /// Checks the shapes and the rule of an instruction; returns whether they hold.
-    fn check_shapes(&self, i: &Instruction, faults: &mut Vec<String>) -> bool {
-        let (layout, wires_max) = (self.layout, self.description.value_wires_max());
-        let info = i.op.info();
-        if !i.shape().is_valid_within(wires_max) {
-            faults.push(format!(
-                "{}x{} is no valid shape: at most {WIDTH_MAX} bits, and at most {wires_max} \
-                 bits in all lanes together; split the lanes",
-                i.element, i.lanes
-            ));
-            return false;
-        }
-        if let Err(message) = (info.rule)(i) {
-            faults.push(format!("{}: {message}", info.name));
-            return false;
-        }
-        let is_arithmetic = i.element.sharing() == Sharing::Arithmetic;
-        let is_element = is_arithmetic && layout.is_in_field();
-        if i.op == Op::RequireZero && !is_element {
-            faults.push(format!("{} belongs into plans in a field only", info.name));
-            return false;
-        }
-        // In a field there are more operations on integers than modulo 2^w.
-        let in_field = layout.is_in_field() && i.op.is_arithmetic_in_field();
-        if is_arithmetic && !i.op.is_arithmetic() && !in_field {
-            faults.push(format!(
-                "{} does not work on arithmetic shares: convert the operands to Boolean or garbled \
-                 sharing before",
-                info.name
-            ));
-            return false;
-        }
-        let widens = i.op == Op::LaneSum && i.immediates[0] < u64::from(i.element.width());
-        if widens && is_arithmetic && !layout.is_in_field() {
-            faults.push(
-                "lane_sum of arithmetic shares cannot widen: they are modulo 2^from_width; convert \
-                 the operand to Boolean or garbled sharing before"
-                    .to_owned(),
-            );
-            return false;
-        }
-        let operands = (0..info.operands.len()).map(|k| ("operand", k, i.operand_shape(k)));
-        let results = (0..info.results.len()).map(|k| ("result", k, i.result_shape(k)));
-        let before = faults.len();
-        for (what, k, shape) in operands.chain(results) {
-            if !shape.is_valid_within(wires_max) {
-                faults.push(format!("{}: {what} {} would have {shape}", info.name, k + 1));
-            }
-        }
-        faults.len() == before
-    }
-
-    fn check_output(&mut self, i: &Instruction, faults: &mut Vec<String>) {
-        let Some(port) = self.description.outputs.get(i.immediates[0] as usize) else {
-            return no_port("output", i, self.description.outputs.len(), faults);
-        };
-        if !check_cells("output", i, &port.name, &port.columns, port.rows, faults) {
-            return;
-        }
-        let [port_index, column, row, _] = i.immediates;
-        let is_opened = self.description.is_opened(port_index as usize);
-        match self.place {
-            Some(place) if !place.is_last && !is_opened => faults.push(format!(
-                "output '{}' is written in a block that others follow; outputs leave where the \
-                 program ends",
-                port.name
-            )),
-            None if is_opened => faults.push(format!(
-                "'{}' is opened while the program runs, which takes several blocks",
-                port.name
-            )),
-            _ => {}
-        }
-        let written = self.written.entry((port_index as usize, column as usize)).or_default();
-        if let Some(twice) = written.add(row, row + u64::from(i.lanes)) {
-            faults.push(format!(
-                "row {twice} of column '{}' of output '{}' is written twice",
-                port.columns[column as usize].name, port.name
-            ));
-        }
-    }
-}
-
-fn no_port(kind: &str, i: &Instruction, count: usize, faults: &mut Vec<String>) {
-    faults.push(format!("there is no {kind} port {}, only {count} in all", i.immediates[0]));
-}
-
-/// Checks column, type and rows of an input or output; returns whether the cells exist.
-fn check_cells(
-    kind: &str,
-    i: &Instruction,
-    port: &str,
-    columns: &[Column],
-    rows: u64,
-    faults: &mut Vec<String>,
-) -> bool {
-    let [_, column, row, _] = i.immediates;
-    let Some(column) = columns.get(column as usize) else {
-        let count = columns.len();
-        faults.push(format!("{kind} '{port}' has no column {column}, only {count} in all"));
-        return false;
-    };
-    if column.element != i.element.shared(Sharing::Any) {
-        faults.push(format!(
-            "column '{}' of {kind} '{port}' has type {}, not {}",
-            column.name,
-            column.element,
-            i.element.shared(Sharing::Any)
-        ));
-    }
-    let fits = row.checked_add(u64::from(i.lanes)).is_some_and(|end| end <= rows);
-    if !fits {
-        let lanes = i.lanes;
-        faults.push(format!("{kind} '{port}' has {rows} rows, not {lanes} from row {row} on"));
-    }
-    fits
 }

@@ -276,7 +276,7 @@ impl Program for CProgram {
         }
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
@@ -290,7 +290,7 @@ impl Program for CProgram {
         Some(run())
     }
 
-    fn prepare_twin(&self, arguments: &Arguments) -> Result<(), ProgramError> {
+    fn prepare_reference(&self, arguments: &Arguments) -> Result<(), ProgramError> {
         let sizes = self.sizes(arguments)?;
         let prepared = self.prepare(sizes.clone())?;
         let compiler = (&self.compiler, &self.annotations);

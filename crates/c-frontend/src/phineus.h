@@ -1,7 +1,7 @@
 /* phineus.h: annotations of C programs for Phineus.
  *
  * A C compiler alone takes them for nothing, so that the same file is also a plain C program: its
- * plaintext twin. docs/c.md says what a program may do.
+ * plaintext reference. docs/c.md says what a program may do.
  *
  *   PH_SIZE(N, 1024)            a public size with its default; `--param N=2048` gives another, and
  *                               the rows of a CSV file give it where an input is declared [N]

@@ -2,7 +2,7 @@
 //!
 //! It may do what C leaves undefined, never end, or want all memory, where the computation does
 //! not: it has [`SECONDS_MAX`] and [`MEMORY_BYTES_MAX`], and how it fails is a
-//! [`ProgramError::Twin`].
+//! [`ProgramError::Reference`].
 
 use std::fmt::Write as _;
 use std::io::{Error, Read as _, Write as _};
@@ -24,7 +24,7 @@ use crate::signature::{CParameter, Signature};
 const SECONDS_MAX: u64 = 60;
 
 /// The variable that says otherwise.
-const SECONDS_VARIABLE: &str = "PHINEUS_TWIN_SECONDS";
+const SECONDS_VARIABLE: &str = "PHINEUS_REFERENCE_SECONDS";
 
 /// How much memory it may use, besides what its parameters take.
 const MEMORY_BYTES_MAX: u64 = 4 << 30;
@@ -111,7 +111,7 @@ fn refuse_failed(status: Option<ExitStatus>, limit_s: u64) -> Result<(), Program
              {gib} GiB of memory"
         ),
     };
-    Err(ProgramError::Twin(what))
+    Err(ProgramError::Reference(what))
 }
 
 /// The plain program for these sizes, unless it was compiled before.
@@ -124,11 +124,11 @@ pub(crate) fn compile(
     seconds_max()?;
     let tags = sizes.iter().map(|(name, value)| format!("-{name}-{value}"));
     let folder = compiler.folder.path();
-    let binary = folder.join(format!("twin{}", tags.collect::<String>()));
+    let binary = folder.join(format!("reference{}", tags.collect::<String>()));
     if binary.exists() {
         return Ok(binary);
     }
-    let source = folder.join("twin.c");
+    let source = folder.join("reference.c");
     std::fs::write(&source, driver(compiler, annotations, signature))?;
     let plain = compiler.plain()?;
     let built = |flags: &[&str]| {
@@ -225,7 +225,7 @@ fn tables_out(signature: &Signature, bytes: &[u8]) -> Result<Vec<Table>, Program
     for port in signature.outputs() {
         let size = port.rows.size_bytes() as usize;
         let Some((own, behind)) = rest.split_at_checked(size) else {
-            return Err(ProgramError::Twin("the plain C program wrote too little".to_owned()));
+            return Err(ProgramError::Reference("the plain C program wrote too little".to_owned()));
         };
         tables.push(table(port, own));
         rest = behind;

@@ -59,8 +59,10 @@ fn agrees(path: &Path, seeds: std::ops::Range<u64>) -> Result<u64, String> {
             return Err("it is another program the second time, and parties must agree".into());
         }
         let outputs = phineus_frontend::reference::run_file(file, &inputs).map_err(shown)?;
-        let expected =
-            program.twin(&arguments, &inputs).ok_or("no plaintext reference")?.map_err(shown)?;
+        let expected = program
+            .reference(&arguments, &inputs)
+            .ok_or("no plaintext reference")?
+            .map_err(shown)?;
         let equal = outputs.len() == expected.len()
             && outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b));
         if !equal {
@@ -115,8 +117,10 @@ fn sizes_are_those_of_the_rows() {
     assert_eq!(inputs[0].row_count(), 10);
     let (file, _) = trace_to_file(&program, &arguments).expect("it is traced");
     let outputs = phineus_frontend::reference::run_file(file, &inputs).expect("it runs");
-    let expected =
-        program.twin(&arguments, &inputs).expect("it has a plaintext reference").expect("it runs");
+    let expected = program
+        .reference(&arguments, &inputs)
+        .expect("it has a plaintext reference")
+        .expect("it runs");
     assert_eq!(outputs[0].row_count(), 5 * 4);
     assert!(outputs.iter().zip(&expected).all(|(a, b)| same_rows(a, b)));
     arguments.set_rows("x", 11);

@@ -31,7 +31,7 @@ pub fn read_table(bytes: &[u8]) {
     }
 }
 
-/// Reads what a peer wishes, what it agrees to, and what a plan costs it.
+/// Reads what a peer proposes, what it agrees to, and what a plan costs it.
 pub fn read_agreement(bytes: &[u8]) {
     agreement::read_any(bytes);
 }

@@ -35,7 +35,7 @@ pub fn check_plain_c(registry: &Registry, run: &Run) -> Result<(), Failure> {
     if program.ranges(&arguments).is_err() {
         return Ok(());
     }
-    Ok(program.prepare_twin(&arguments)?)
+    Ok(program.prepare_reference(&arguments)?)
 }
 
 /// Whether the program is compared with the same file as plain C.

@@ -73,8 +73,16 @@ impl Driver for ClearDriver {
         Ok(())
     }
 
-    fn reveal(&mut self, _: &Instruction, wires: &[u8]) -> Result<Lane, Infallible> {
-        Ok(from_bits(wires, 1, 0))
+    fn reveal(&mut self, instruction: &Instruction, wires: &[u8]) -> Result<Lane, Infallible> {
+        let value = from_bits(wires, 1, 0);
+        if instruction.op != Op::Locate {
+            return Ok(value);
+        }
+        let told = self.permutations.told_positions(instruction);
+        let position = told.get(value.as_limbs()[0] as usize).copied().unwrap_or(0);
+        let place = self.permutations.place(instruction, position);
+        self.permutations.end_located(instruction);
+        Ok(Lane::from(place))
     }
 
     fn permute(

@@ -46,7 +46,7 @@ pub trait Driver {
         operands: &[&[Self::Wire]],
     ) -> Result<(), Self::Error>;
 
-    /// Opens a value of one lane to all parties at once.
+    /// Opens a value of one lane to all parties at once, or the place of an item in permutations of parties.
     ///
     /// # Errors
     /// If the peer fails.
@@ -62,7 +62,7 @@ pub trait Driver {
         unreachable!("a plan for this protocol has no {}", instruction.op.info().name)
     }
 
-    /// Brings switches or origins of a party's permutation in, or tells the party one.
+    /// Brings switches of a party's permutation in, exchanges rows by them, or tells the party a permutation.
     ///
     /// # Errors
     /// If the peer fails.

@@ -40,7 +40,7 @@ pub enum RunError<E: std::error::Error + 'static> {
     },
 }
 
-/// Instructions between two looks at the clock and at the caller's wish to stop.
+/// Instructions between two looks at the clock and at the caller's request to stop.
 pub const INSTRUCTIONS_PER_PROGRESS: u64 = 1024;
 
 /// The memory of a run.
@@ -170,7 +170,7 @@ fn step<D: Driver>(
         (0, _) if instruction.op == Op::Output => {
             driver.output(instruction, frames.slice(operand(0)))
         }
-        (0, 1) if instruction.op == Op::Reveal => {
+        (0, 1) if instruction.op.opens_inside() => {
             let value = driver.reveal(instruction, frames.slice(operand(0)))?;
             regions.set(instruction.immediates[0], value);
             Ok(())

@@ -21,21 +21,27 @@ pub struct NotAPermutation;
 /// Rows and labels that a driver holds while it exchanges lanes.
 const EXCHANGE_BYTES: u64 = 128 << 10;
 
-/// How many switches and origins the party brings.
-fn brought(shape: &Permutation) -> u64 {
-    let origins = match shape.kind {
-        PermutationKind::RandomWithOrigins => shape.items.into(),
-        PermutationKind::Random | PermutationKind::Told => 0,
-    };
-    shape.switches() + origins
-}
-
 /// Rows that the party is told.
 fn told(shape: &Permutation) -> u64 {
-    match shape.kind {
-        PermutationKind::Told => shape.items.into(),
-        PermutationKind::Random | PermutationKind::RandomWithOrigins => 0,
-    }
+    if shape.kind.is_told() { shape.items.into() } else { 0 }
+}
+
+/// How many switches and origins the party brings.
+fn brought(shape: &Permutation) -> u64 {
+    let switches = if shape.kind.has_switches() { shape.switches() } else { 0 };
+    let origins = match shape.kind {
+        PermutationKind::RandomWithOrigins => shape.items.into(),
+        PermutationKind::Random
+        | PermutationKind::RandomLocated
+        | PermutationKind::Told
+        | PermutationKind::ToldLocated => 0,
+    };
+    switches + origins
+}
+
+/// Bytes of what stays of a permutation while rows are located by it: where each one comes from.
+fn located_bytes(shape: &Permutation) -> u64 {
+    if shape.kind.is_located() { 4 * u64::from(shape.items) } else { 0 }
 }
 
 /// One permutation at work.
@@ -45,8 +51,8 @@ struct PermutationState {
     image: Zeroizing<Vec<u32>>,
     origins: Zeroizing<Vec<u32>>,
     switches: Zeroizing<Vec<u8>>,
-    /// Switches and origins that were brought, or rows that were told before that.
-    brought: u64,
+    /// Rows that were told, and switches and origins that were brought.
+    done: u64,
 }
 
 /// The most memory that permutations take at one time, found from the instructions of a program in order.
@@ -61,20 +67,34 @@ pub struct PermutationPeak {
 impl PermutationPeak {
     /// Takes the next instruction into account.
     pub fn push(&mut self, description: &Description, i: &Instruction) {
-        if !matches!(i.op, Op::Switches | Op::Origins | Op::Tell) {
-            return;
-        }
-        let Some(shape) = description.permutations.get(i.immediates[0] as usize) else { return };
-        let bytes = BYTES_PER_ITEM * u64::from(shape.items) + shape.switches();
-        let done = self.at_work.entry(i.immediates[0]).or_insert_with(|| {
-            self.now_bytes += bytes;
-            0
-        });
-        *done += u64::from(i.lanes);
-        self.peak_bytes = self.peak_bytes.max(self.now_bytes);
-        if *done == brought(shape) + told(shape) {
-            self.at_work.remove(&i.immediates[0]);
-            self.now_bytes -= bytes;
+        let shape = |index: u64| description.permutations.get(index as usize);
+        match i.op {
+            Op::Switches | Op::Origins | Op::Tell => {
+                let Some(shape) = shape(i.immediates[0]) else { return };
+                let bytes = BYTES_PER_ITEM * u64::from(shape.items) + brought(shape);
+                let done = self.at_work.entry(i.immediates[0]).or_insert_with(|| {
+                    self.now_bytes += bytes;
+                    0
+                });
+                *done += u64::from(i.lanes);
+                self.peak_bytes = self.peak_bytes.max(self.now_bytes);
+                if *done == brought(shape) + told(shape) {
+                    self.at_work.remove(&i.immediates[0]);
+                    self.now_bytes = self.now_bytes - bytes + located_bytes(shape);
+                }
+            }
+            Op::Locate => {
+                let [_, told, hiding, last] = i.immediates;
+                // A driver may hold a copy of the table with as many rows as numbers of items.
+                let rows = shape(told).map_or(0, |told| u64::from(told.items).next_power_of_two());
+                self.peak_bytes = self.peak_bytes.max(self.now_bytes + 4 * rows);
+                if last > 0 {
+                    let both = [told, hiding].into_iter().filter_map(shape);
+                    let bytes = both.map(located_bytes).sum();
+                    self.now_bytes = self.now_bytes.saturating_sub(bytes);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -91,13 +111,16 @@ impl PermutationPeak {
 pub struct OwnPermutations {
     shapes: CowList<Permutation>,
     states: Vec<Option<PermutationState>>,
+    /// Of permutations that rows are located by: where each row comes from.
+    origins: Vec<Zeroizing<Vec<u32>>>,
 }
 
 impl OwnPermutations {
     /// Those of a program.
     pub fn new(description: &Description) -> OwnPermutations {
         let states = description.permutations.iter().map(|_| None).collect();
-        OwnPermutations { shapes: description.permutations.clone(), states }
+        let origins = description.permutations.iter().map(|_| Zeroizing::default()).collect();
+        OwnPermutations { shapes: description.permutations.clone(), states, origins }
     }
 
     /// Who knows the permutation of an instruction, or the switches that it selects by.
@@ -150,8 +173,12 @@ impl OwnPermutations {
             }
             op => unreachable!("{} brings nothing", op.info().name),
         };
-        state.brought += u64::from(instruction.lanes);
-        if state.brought == brought(&shape) {
+        state.done += u64::from(instruction.lanes);
+        if state.done == told(&shape) + brought(&shape) {
+            if shape.kind.is_located() {
+                let origins = inverse(&state.image).expect("it is a permutation");
+                self.origins[index] = Zeroizing::new(origins);
+            }
             self.states[index] = None;
         }
         Zeroizing::new(values)
@@ -170,28 +197,137 @@ impl OwnPermutations {
         lanes: impl Iterator<Item = Lane>,
     ) -> Result<(), NotAPermutation> {
         let [index, from, ..] = instruction.immediates.map(|word| word as usize);
-        let items = self.shapes[index].items as usize;
+        let Permutation { items, kind, .. } = self.shapes[index];
         let state = self.states[index].get_or_insert_default();
-        state.image.resize(items, 0);
+        state.image.resize(items as usize, 0);
         let told = state.image[from..].iter_mut().zip(lanes);
         told.for_each(|(image, lane)| *image = lane.as_limbs()[0] as u32);
-        state.brought += u64::from(instruction.lanes);
-        if state.brought == items as u64 {
-            state.brought = 0;
-            if inverse(&state.image).map(Zeroizing::new).is_none() {
-                state.image.iter_mut().zip(0..).for_each(|(image, item)| *image = item);
-                return Err(NotAPermutation);
+        state.done += u64::from(instruction.lanes);
+        if state.done < u64::from(items) {
+            return Ok(());
+        }
+        let origins = inverse(&state.image).map(Zeroizing::new);
+        let is_right = origins.is_some();
+        if !is_right {
+            state.image.iter_mut().zip(0..).for_each(|(image, item)| *image = item);
+        }
+        if kind.is_located() {
+            let identity = || Zeroizing::new((0..items).collect());
+            self.origins[index] = origins.unwrap_or_else(identity);
+            self.states[index] = None;
+        }
+        if is_right { Ok(()) } else { Err(NotAPermutation) }
+    }
+
+    /// Of the party that was told a permutation: where in the list each row is that `instruction` may locate.
+    ///
+    /// # Panics
+    /// If the program was not verified.
+    pub fn told_positions(&self, instruction: &Instruction) -> &[u32] {
+        &self.origins[instruction.immediates[1] as usize]
+    }
+
+    /// Of the party that hid the list: the place that `position` comes from.
+    ///
+    /// # Security
+    /// Reads all places, so that the sequence of memory accesses does not depend on the position.
+    ///
+    /// # Panics
+    /// If the program was not verified.
+    pub fn place(&self, instruction: &Instruction, position: u32) -> u32 {
+        let origins = &self.origins[instruction.immediates[2] as usize];
+        origins.iter().zip(0..).fold(0, |place, (&origin, at): (&u32, u32)| {
+            // All ones if both are equal, else 0: only 0 less one has the top bit.
+            let is_equal = ((at ^ position).wrapping_sub(1) as i32 >> 31) as u32;
+            place | origin & is_equal
+        })
+    }
+
+    /// Drops the permutations of `instruction` if it is the last one that locates by them.
+    pub fn end_located(&mut self, instruction: &Instruction) {
+        let [_, told, hiding, last] = instruction.immediates;
+        if last > 0 {
+            for index in [told, hiding] {
+                self.origins[index as usize] = Zeroizing::default();
             }
         }
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use phineus_circuits::permutation::switch_count;
+    use phineus_bytecode::ElementType;
+    use phineus_bytecode::random::{SeededRng, Seeds};
+    use phineus_circuits::permutation::{Layer, layers, switch_count};
 
     use super::*;
+
+    /// A told order and a hiding permutation name the place of each item; both are dropped after the last use.
+    #[test]
+    fn items_are_located() {
+        let mut seeds = Seeds::fresh();
+        for items in [2u32, 3, 7, 40] {
+            let permutation = |party, kind| Permutation { party, items, kind };
+            let description = Description {
+                parties: vec!["a".to_owned(), "b".to_owned()],
+                permutations: vec![
+                    permutation(0, PermutationKind::ToldLocated),
+                    permutation(1, PermutationKind::RandomLocated),
+                ]
+                .into(),
+                ..Description::default()
+            };
+            let mut own = OwnPermutations::new(&description);
+            let mut peak = PermutationPeak::default();
+            let element = ElementType::unsigned(description.permutations[0].item_bits());
+            let tell = Instruction::new(Op::Tell, element, items);
+            let seed = seeds.draw();
+            let mut random = SeededRng::new(seed);
+            let told = random_permutation(items as usize, &mut |words| {
+                words.fill_with(|| random.next_u64());
+            });
+            own.tell(&tell, told.iter().map(|&item| Lane::from(item))).expect("a permutation");
+            let count = description.permutations[1].switches() as u32;
+            let mut switches = Instruction::new(Op::Switches, ElementType::BIT, count);
+            switches.immediates[0] = 1;
+            let bits = own.bring(&switches, &mut |words| words.fill_with(|| random.next_u64()));
+            // Where the hiding permutation moves each place, by its network.
+            let mut contents: Vec<u32> = (0..items).collect();
+            let mut bits = bits.iter();
+            for Layer { stride, switches } in layers(items.into()) {
+                let firsts = (0..items as usize).filter(|i| i & stride as usize == 0);
+                for (i, &bit) in firsts.take(switches as usize).zip(bits.by_ref()) {
+                    contents.swap(i, i + stride as usize * bit as usize);
+                }
+            }
+            let mut locate = Instruction::new(Op::Locate, element, 1);
+            locate.immediates = [0, 0, 1, 0];
+            for (position, &item) in (0..).zip(&told) {
+                assert_eq!(own.told_positions(&locate)[item as usize], position, "seed {seed}");
+                let place = own.place(&locate, position);
+                assert_eq!(place, contents[position as usize], "{items} items, seed {seed}");
+            }
+            locate.immediates[3] = 1;
+            own.end_located(&locate);
+            assert!(own.told_positions(&locate).is_empty());
+            for instruction in [tell, switches, locate] {
+                peak.push(&description, &instruction);
+            }
+            assert_eq!((peak.now_bytes, peak.at_work.len()), (0, 0));
+            assert!(peak.bytes() > 2 * BYTES_PER_ITEM);
+        }
+    }
+
+    /// A list that is no permutation is noticed when all of it was told.
+    #[test]
+    fn a_list_with_an_item_twice_is_refused() {
+        let told = Permutation { party: 0, items: 3, kind: PermutationKind::ToldLocated };
+        let description = Description { permutations: vec![told].into(), ..Description::default() };
+        let mut own = OwnPermutations::new(&description);
+        let tell = Instruction::new(Op::Tell, ElementType::unsigned(2), 3);
+        let lanes = [0u32, 2, 2].map(Lane::from);
+        assert_eq!(own.tell(&tell, lanes.into_iter()), Err(NotAPermutation));
+    }
 
     /// The bytecode counts the switches that the circuits have.
     #[test]

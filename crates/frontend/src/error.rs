@@ -107,7 +107,7 @@ pub enum ProgramError {
     Refused(String),
     /// The plaintext reference gives no answer on these inputs.
     #[error("{0}")]
-    Twin(String),
+    Reference(String),
     /// A circuit file is malformed.
     #[error("{file}:{line}: {what}")]
     Circuit {

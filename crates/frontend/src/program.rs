@@ -53,7 +53,7 @@ pub trait Program: Send + Sync {
     /// Computes the same in plain Rust, independently of the circuits; returns the outputs by port.
     ///
     /// `inputs` are the input ports' tables as they enter: already in the port's row order.
-    fn twin(
+    fn reference(
         &self,
         _arguments: &Arguments,
         _inputs: &[Table],
@@ -61,11 +61,11 @@ pub trait Program: Send + Sync {
         None
     }
 
-    /// Prepares everything that [`Program::twin`] needs besides inputs.
+    /// Prepares everything that [`Program::reference`] needs besides inputs.
     ///
     /// # Errors
     /// If there is no plaintext reference, because the file is not plain C.
-    fn prepare_twin(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
+    fn prepare_reference(&self, _arguments: &Arguments) -> Result<(), ProgramError> {
         Ok(())
     }
 
@@ -161,14 +161,14 @@ pub fn trace_to_file(
 }
 
 type Trace = dyn Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync;
-type Twin = dyn Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync;
+type Reference = dyn Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync;
 type Generate = dyn Fn(&Arguments, u64) -> Vec<Table> + Send + Sync;
 
 /// A program made of closures: see [`program`].
 pub struct ClosureProgram {
     builder: ProgramBuilder,
     trace: Box<Trace>,
-    twin: Option<Box<Twin>>,
+    reference: Option<Box<Reference>>,
     generate: Option<Box<Generate>>,
 }
 
@@ -214,17 +214,17 @@ impl ProgramBuilder {
         self,
         trace: impl Fn(&mut Tracer, &Arguments) -> Result<(), ProgramError> + Send + Sync + 'static,
     ) -> ClosureProgram {
-        ClosureProgram { builder: self, trace: Box::new(trace), twin: None, generate: None }
+        ClosureProgram { builder: self, trace: Box::new(trace), reference: None, generate: None }
     }
 }
 
 impl ClosureProgram {
     /// Sets the plaintext reference for `--verify`: the same computation in plain Rust.
-    pub fn twin<F>(mut self, twin: F) -> ClosureProgram
+    pub fn reference<F>(mut self, reference: F) -> ClosureProgram
     where
         F: Fn(&Arguments, &[Table]) -> Result<Vec<Table>, ProgramError> + Send + Sync + 'static,
     {
-        self.twin = Some(Box::new(twin));
+        self.reference = Some(Box::new(reference));
         self
     }
 
@@ -259,12 +259,12 @@ impl Program for ClosureProgram {
         (self.trace)(tracer, arguments)
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        self.twin.as_ref().map(|twin| twin(arguments, inputs))
+        self.reference.as_ref().map(|reference| reference(arguments, inputs))
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {

@@ -221,6 +221,15 @@ impl ReferenceState<'_> {
                 let origins = inverse(&permutations[first]).expect("it is a permutation");
                 values.push(origins[rows].iter().map(|&row| Lane::from(row)).collect());
             }
+            (Op::Locate, Some(value)) => {
+                let from = |permutation: usize, item: u64| {
+                    let found =
+                        permutations[permutation].iter().position(|&to| u64::from(to) == item);
+                    found.unwrap_or(0) as u64
+                };
+                let position = from(second, value[0].as_limbs()[0]);
+                registers[first] = from(i.immediates[2] as usize, position);
+            }
             (Op::RegionLoad | Op::RegionLoadAt, _) => values.push(regions[first][rows].to_vec()),
             (op, _) => unreachable!("{} keeps no state", op.info().name),
         }

@@ -43,6 +43,14 @@ impl Tracer {
     }
 }
 
+impl Tracer {
+    fn opened_index(&self) -> OpenedIndex {
+        let registers = &mut self.recording.borrow_mut().description.registers;
+        *registers += 1;
+        OpenedIndex(*registers - 1)
+    }
+}
+
 impl Value {
     /// Opens this value of one lane to all parties before anything that is recorded later.
     ///
@@ -50,11 +58,7 @@ impl Value {
     /// The value must be independent of everybody's data. `explain` does not list single values that are opened so.
     #[track_caller]
     pub fn reveal(&self) -> OpenedIndex {
-        let mut recording = self.tracer().recording.borrow_mut();
-        let register = recording.description.registers;
-        recording.description.registers += 1;
-        drop(recording);
-        self.reveal_into(OpenedIndex(register))
+        self.reveal_into(self.tracer().opened_index())
     }
 
     /// As [`Value::reveal`], in place of an index that is not used any more.
@@ -127,6 +131,28 @@ impl PartyPermutation {
     #[track_caller]
     pub fn origins(&self, row: u64, lanes: u32) -> Value {
         self.bring(Op::Origins, self.item(), row, lanes)
+    }
+
+    /// Opens to all parties where row `item` of this permutation, which its party was told, comes from under `hiding`:
+    /// the place `p` for which `hiding` moves `p` to the position that this permutation moves to `item`.
+    ///
+    /// The opened place replaces `spare`, if there is one. After the last item nothing is located by these two
+    /// permutations any more.
+    ///
+    /// # Security
+    /// The place must be independent of everybody's data: no item is located twice.
+    #[track_caller]
+    pub fn locate(
+        &self,
+        hiding: &PartyPermutation,
+        item: &Value,
+        spare: Option<OpenedIndex>,
+        is_last: bool,
+    ) -> OpenedIndex {
+        let into = spare.unwrap_or_else(|| self.tracer.opened_index());
+        let immediates = [u64::from(into.0), self.index, hiding.index, is_last.into()];
+        self.tracer.emit(Op::Locate, self.item(), item.lanes(), &[item], immediates);
+        into
     }
 
     /// Tells the party where the rows from `row` on are moved.

@@ -234,14 +234,14 @@ impl Tracer {
     /// Returns the same input cells in another sharing.
     pub(crate) fn shared_cells(&self, cells: &Rc<InputCells>, sharing: Sharing) -> Rc<InputCells> {
         let mut shared = cells.shared.borrow_mut();
-        let twin = shared[sharing as usize].get_or_insert_with(|| {
+        let in_sharing = shared[sharing as usize].get_or_insert_with(|| {
             cells.is_replaced.set(true);
-            let twin =
+            let created =
                 InputCells::new(cells.element.shared(sharing), cells.lanes, cells.immediates);
-            self.recording.borrow_mut().pending.push(twin.clone());
-            twin
+            self.recording.borrow_mut().pending.push(created.clone());
+            created
         });
-        twin.clone()
+        in_sharing.clone()
     }
 
     /// Records one instruction; `operands` are as many as the operation takes.

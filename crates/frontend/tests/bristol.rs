@@ -34,7 +34,8 @@ fn file(text: &str) -> tempfile::NamedTempFile {
     file
 }
 
-/// Runs a circuit on generated inputs, compares with its twin, and returns both tables.
+/// Runs a circuit on generated inputs, compares with its plaintext reference, and returns both
+/// tables.
 fn agree(path: &Path, given: &[(&str, &str)], seed: u64) -> (Vec<Table>, Vec<Table>) {
     let circuit = Circuit::open(path).expect("the header is right");
     let arguments = Arguments::new(&circuit, given.iter().copied()).expect("they exist");
@@ -43,8 +44,10 @@ fn agree(path: &Path, given: &[(&str, &str)], seed: u64) -> (Vec<Table>, Vec<Tab
     let mut reader = ProgramReader::open(file).expect("it was written");
     assert!(verify(&mut reader).expect("it reads").is_empty());
     let outputs = reference::run(&circuit, &arguments, &inputs).expect("it runs");
-    let expected =
-        circuit.twin(&arguments, &inputs).expect("it has a twin").expect("the twin runs");
+    let expected = circuit
+        .reference(&arguments, &inputs)
+        .expect("it has a reference")
+        .expect("the reference runs");
     assert!(circuit.agrees(&outputs, &expected), "seed {seed}");
     (inputs, outputs)
 }

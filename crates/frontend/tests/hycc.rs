@@ -300,8 +300,8 @@ fn run(path: &Path, given: &[(&str, &str)], inputs: &[Table]) -> (Table, Vec<Ins
         })
         .expect("it reads");
     let mut outputs = reference::run(&hybrid, &arguments, inputs).expect("it runs");
-    let twin = hybrid.twin(&arguments, inputs).expect("it has one").expect("it runs");
-    assert!(hybrid.agrees(&outputs, &twin));
+    let reference = hybrid.reference(&arguments, inputs).expect("it has one").expect("it runs");
+    assert!(hybrid.agrees(&outputs, &reference));
     (outputs.remove(0), all)
 }
 

@@ -1,4 +1,4 @@
-//! Oblivious algorithms on lane vectors: sort, merge, compaction, scans, joins, memory.
+//! Oblivious algorithms on lane vectors: sort, merge, compaction, scans, joins, memory, queues.
 //!
 //! What they touch, and in which order, depends on the sizes alone. They go depth-first and
 //! divide the work like a cache-oblivious algorithm, so that out of core a sort makes about
@@ -13,6 +13,7 @@ mod matching;
 pub mod memory;
 mod merge;
 mod network;
+mod queue;
 mod scan;
 mod sort;
 
@@ -24,5 +25,6 @@ pub use matching::Matching;
 pub use memory::{Memory, MemoryMethod};
 pub use merge::{MergeRecord, merge, merge_bitonic, merge_recorded};
 pub use network::{merge_comparators, sort_comparators};
+pub use queue::Queue;
 pub use scan::{group_sums, last_valid, prefix_sum, scan};
 pub use sort::sort;

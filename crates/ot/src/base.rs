@@ -41,6 +41,86 @@ pub fn message_bytes(count: usize) -> (u64, u64) {
     ((count * FUNCTION_BYTES) as u64, POINT_BYTES as u64)
 }
 
+/// Source of the base OTs that an extension starts from.
+///
+/// Protocols use [`EndemicOts`]. Tests of what comes after base OTs take them from a dealer in the
+/// process (`ideal::base_ots`, with the feature `testing`), which costs no time.
+pub trait BaseOts {
+    /// The receiver's state between its message and the sender's.
+    type ReceiverSent;
+
+    /// Gives the sender's pads: `pads[i][c]` is what a receiver with choice `c` gets in OT `i`.
+    ///
+    /// # Errors
+    /// When the channel fails or the receiver misbehaves.
+    fn send(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        pads: &mut [[Block; 2]],
+    ) -> Result<(), OtError>;
+
+    /// Sends the receiver's message of `count` OTs. Choice `i` is bit `i % 64` of
+    /// `choices[i / 64]`.
+    ///
+    /// # Errors
+    /// When the channel fails.
+    ///
+    /// # Panics
+    /// If `choices` is not exactly long enough.
+    fn issue_receive(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        choices: &[u64],
+        count: usize,
+    ) -> Result<Self::ReceiverSent, OtError>;
+
+    /// Gives the receiver's pads: `pads[i]` is the sender's `pads[i][c]` for the choice `c`.
+    ///
+    /// # Errors
+    /// When the channel fails or the sender misbehaves.
+    fn finish_receive(
+        sent: Self::ReceiverSent,
+        channel: &mut impl Channel,
+        pads: &mut [Block],
+    ) -> Result<(), OtError>;
+}
+
+/// The base OTs of this module: [`send`] and [`receive`].
+pub enum EndemicOts {}
+
+impl BaseOts for EndemicOts {
+    type ReceiverSent = ReceiverSent;
+
+    fn send(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        pads: &mut [[Block; 2]],
+    ) -> Result<(), OtError> {
+        send(channel, prg, session, pads)
+    }
+
+    fn issue_receive(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        choices: &[u64],
+        count: usize,
+    ) -> Result<ReceiverSent, OtError> {
+        ReceiverSent::issue(channel, prg, session, choices, count)
+    }
+
+    fn finish_receive(
+        sent: ReceiverSent,
+        channel: &mut impl Channel,
+        pads: &mut [Block],
+    ) -> Result<(), OtError> {
+        sent.finish(channel, pads)
+    }
+}
+
 /// Gives the sender's pads: `pads[i][c]` is what a receiver with choice `c` gets in OT `i`.
 ///
 /// # Errors
@@ -51,11 +131,6 @@ pub fn send(
     session: &SessionId,
     pads: &mut [[Block; 2]],
 ) -> Result<(), OtError> {
-    #[cfg(any(test, feature = "testing"))]
-    if Ideal::is_on() {
-        Ideal::deal(session, pads);
-        return Ok(());
-    }
     // Everything is halved: the batch compression of the curve library doubles what it encodes.
     let half_secret = random_scalar(prg);
     let element = [&*half_secret * RISTRETTO_BASEPOINT_TABLE];
@@ -99,7 +174,7 @@ pub fn receive(
 
 /// A receiver that has sent its elements and not yet heard from the sender. Until it does, this
 /// party may act as the sender of other OTs over the same channel.
-pub(crate) struct ReceiverSent {
+pub struct ReceiverSent {
     session: SessionId,
     choices: Zeroizing<Vec<u64>>,
     half_secrets: Zeroizing<Vec<Scalar>>,
@@ -111,7 +186,7 @@ impl ReceiverSent {
     ///
     /// # Panics
     /// If `choices` is not exactly long enough.
-    pub(crate) fn issue(
+    fn issue(
         channel: &mut impl Channel,
         prg: &mut Prg,
         session: &SessionId,
@@ -119,16 +194,6 @@ impl ReceiverSent {
         count: usize,
     ) -> Result<ReceiverSent, OtError> {
         assert_eq!(choices.len(), count.div_ceil(64), "one choice bit per pad");
-        #[cfg(any(test, feature = "testing"))]
-        if Ideal::is_on() {
-            let (session, choices) = (session.clone(), Zeroizing::new(choices.to_vec()));
-            return Ok(ReceiverSent {
-                session,
-                choices,
-                half_secrets: Default::default(),
-                functions: vec![],
-            });
-        }
         let half_secrets: Zeroizing<Vec<Scalar>> =
             Zeroizing::new((0..count).map(|_| *random_scalar(prg)).collect());
         let mut functions = vec![[0u8; FUNCTION_BYTES]; count];
@@ -143,20 +208,7 @@ impl ReceiverSent {
     }
 
     /// Takes the sender's element, which gives the pads.
-    pub(crate) fn finish(
-        self,
-        channel: &mut impl Channel,
-        pads: &mut [Block],
-    ) -> Result<(), OtError> {
-        #[cfg(any(test, feature = "testing"))]
-        if Ideal::is_on() {
-            let mut both = Zeroizing::new(vec![[Block::ZERO; 2]; pads.len()]);
-            Ideal::deal(&self.session, &mut both);
-            for (i, (pad, both)) in pads.iter_mut().zip(both.iter()).enumerate() {
-                *pad = both[usize::from(choice(&self.choices, i))];
-            }
-            return Ok(());
-        }
+    fn finish(self, channel: &mut impl Channel, pads: &mut [Block]) -> Result<(), OtError> {
         let mut sender_element = [0u8; POINT_BYTES];
         channel.recv(&mut sender_element)?;
         let element = decode(&sender_element)?;
@@ -177,7 +229,7 @@ impl ReceiverSent {
 }
 
 /// 0 or 1; never an index where it is secret.
-fn choice(choices: &[u64], index: usize) -> u8 {
+pub(crate) fn choice(choices: &[u64], index: usize) -> u8 {
     (choices[index / 64] >> (index % 64) & 1) as u8
 }
 
@@ -315,41 +367,4 @@ fn random_scalar(prg: &mut Prg) -> Zeroizing<Scalar> {
     let mut bytes = Zeroizing::new([0u8; 64]);
     prg.fill_bytes(&mut *bytes);
     Zeroizing::new(Scalar::from_bytes_mod_order_wide(&bytes))
-}
-
-/// Base OTs from a dealer in the process, for tests of what comes after them: the same pads at both
-/// parties, from the session alone, and no message.
-#[cfg(any(test, feature = "testing"))]
-pub struct Ideal;
-
-#[cfg(any(test, feature = "testing"))]
-thread_local! {
-    static IS_IDEAL: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-}
-
-#[cfg(any(test, feature = "testing"))]
-impl Ideal {
-    /// All base OTs of this thread are from the dealer, until this is dropped.
-    pub fn in_this_thread() -> Ideal {
-        IS_IDEAL.set(true);
-        Ideal
-    }
-
-    fn is_on() -> bool {
-        IS_IDEAL.get()
-    }
-
-    fn deal(session: &SessionId, pads: &mut [[Block; 2]]) {
-        let digest = Sha256::new().chain_update(session.as_bytes()).finalize();
-        let (seed, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
-        let mut prg = Prg::from_seed(Block::from_bits(u128::from_le_bytes(*seed)));
-        prg.fill_blocks(pads.as_flattened_mut());
-    }
-}
-
-#[cfg(any(test, feature = "testing"))]
-impl Drop for Ideal {
-    fn drop(&mut self) {
-        IS_IDEAL.set(false);
-    }
 }

@@ -1,6 +1,9 @@
-//! Correlated OTs from a trusted dealer in the process: for tests of what stands above OT.
+//! OTs from a trusted dealer in the process: for tests of what stands above OT.
 //!
 //! Both ends know everything the dealer knows, so there is no security at all; nothing is sent.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod base_ots;
 
 use phineus_channels::Channel;
 use phineus_crypto::{Block, Delta, Prg, SecretBit};

@@ -7,7 +7,7 @@
 //! | [`base`] | 128-bit random pads | elliptic curves |
 //! | [`softspoken`] | correlated OTs, any number | 128 base OTs and AES |
 //! | [`silent`] | the same for less than a bit each | `softspoken`, LPN |
-//! | [`ideal`] | correlated OTs for tests | a trusted dealer in the process |
+//! | [`ideal`] | correlated and base OTs for tests | a trusted dealer in the process |
 //! | [`random`] | random OTs of blocks, and of packed bits | correlated OTs and a hash |
 //! | [`correlated`] | shares of choice times x: C-XOR and C+ | random OTs |
 //! | [`product`] | shares of products in `Z_2^w` | random OTs |
@@ -25,6 +25,7 @@ pub mod chosen;
 mod consistency;
 pub mod correlated;
 pub mod costs;
+pub mod deviation;
 mod error;
 pub mod ideal;
 mod iterations;

@@ -20,11 +20,13 @@ use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
+use super::base::{BaseOts, EndemicOts};
 use super::consistency::{self, Challenges};
+use super::deviation::{Deviation, Honest};
 use super::limits::{BASE_OT_COUNT, BATCH_OTS, FIELD_BITS_MAX, TILE_OTS};
 use super::parameters::{AdversaryModel, FieldBits};
 use super::tile::{COLUMN_STRIDE_MAX, ChoiceSource, OtTile, ROW_BLOCKS_MAX};
-use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, base, pprf, vole};
+use super::{CorrelatedOtReceiver, CorrelatedOtSender, SessionId, pprf, vole};
 use crate::OtError;
 
 /// Bytes of memory that either party holds from set-up to the end.
@@ -58,54 +60,55 @@ pub fn setup_both(
     field: FieldBits,
     delta: Delta,
 ) -> Result<(SoftSpokenSender, SoftSpokenReceiver), OtError> {
-    let asked =
-        SenderSetup::issue(channel, prg, outgoing, field, AdversaryModel::SemiHonest, delta)?;
+    let security = AdversaryModel::SemiHonest;
+    let asked = SenderSetup::<EndemicOts>::issue(channel, prg, outgoing, field, security, delta)?;
     let receiver = SoftSpokenReceiver::setup(channel, prg, incoming, field)?;
     Ok((asked.finish(channel)?, receiver))
 }
 
 /// The party that chooses and gets `t`.
-pub struct SoftSpokenReceiver {
+pub struct SoftSpokenReceiver<D = Honest> {
     /// One generator per leaf, tree after tree.
     generators: Vec<Prg>,
-    pub(crate) tile: OtTile,
+    tile: OtTile,
     /// Transcript for the challenges of the checks.
     challenges: Challenges,
+    deviation: D,
 }
 
 /// A sender whose set-up has begun: its base OTs are asked for.
-pub(crate) struct SenderSetup {
+struct SenderSetup<B: BaseOts> {
     session: SessionId,
     field: FieldBits,
     security: AdversaryModel,
     delta: Delta,
-    asked: base::ReceiverSent,
+    asked: B::ReceiverSent,
 }
 
-impl SenderSetup {
+impl<B: BaseOts> SenderSetup<B> {
     /// Asks for the base OTs.
-    pub(crate) fn issue(
+    fn issue(
         channel: &mut impl Channel,
         prg: &mut Prg,
         session: &SessionId,
         field: FieldBits,
         security: AdversaryModel,
         delta: Delta,
-    ) -> Result<SenderSetup, OtError> {
+    ) -> Result<SenderSetup<B>, OtError> {
         let path = Zeroizing::new(delta.block().to_bits());
         // A base OT gives the seeds beside the path: the choice is the complement of delta's bit.
         let choices = Zeroizing::new([!*path as u64, (!*path >> 64) as u64]);
-        let asked = base::ReceiverSent::issue(channel, prg, session, &*choices, BASE_OT_COUNT)?;
+        let asked = B::issue_receive(channel, prg, session, &*choices, BASE_OT_COUNT)?;
         Ok(SenderSetup { session: session.clone(), field, security, delta, asked })
     }
 
     /// Takes the base OTs and the trees.
-    pub(crate) fn finish(self, channel: &mut impl Channel) -> Result<SoftSpokenSender, OtError> {
+    fn finish(self, channel: &mut impl Channel) -> Result<SoftSpokenSender, OtError> {
         let SenderSetup { session, field, security, delta, asked } = self;
         let path = Zeroizing::new(delta.block().to_bits());
         let bit = |column: usize| SecretBit::lowest((*path >> column) as u64);
         let mut pads = Zeroizing::new([Block::ZERO; BASE_OT_COUNT]);
-        asked.finish(channel, &mut *pads)?;
+        B::finish_receive(asked, channel, &mut *pads)?;
 
         let mut generators = Vec::with_capacity(field.leaf_count() - field.vole_count());
         let mut leaves = Zeroizing::new([Block::ZERO; 1 << FIELD_BITS_MAX]);
@@ -158,7 +161,22 @@ impl SoftSpokenSender {
         security: AdversaryModel,
         delta: Delta,
     ) -> Result<SoftSpokenSender, OtError> {
-        SenderSetup::issue(channel, prg, session, field, security, delta)?.finish(channel)
+        Self::setup_over::<EndemicOts>(channel, prg, session, field, security, delta)
+    }
+
+    /// As [`SoftSpokenSender::setup_for`], over base OTs from `B`; both parties use the same.
+    ///
+    /// # Errors
+    /// When the channel fails or the peer sends what no honest peer sends.
+    pub fn setup_over<B: BaseOts>(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        field: FieldBits,
+        security: AdversaryModel,
+        delta: Delta,
+    ) -> Result<SoftSpokenSender, OtError> {
+        SenderSetup::<B>::issue(channel, prg, session, field, security, delta)?.finish(channel)
     }
 
     fn extend_tile(
@@ -257,8 +275,22 @@ impl SoftSpokenReceiver {
         field: FieldBits,
         security: AdversaryModel,
     ) -> Result<SoftSpokenReceiver, OtError> {
+        Self::setup_over::<EndemicOts>(channel, prg, session, field, security)
+    }
+
+    /// The counterpart of [`SoftSpokenSender::setup_over`].
+    ///
+    /// # Errors
+    /// When the channel fails or the peer sends what no honest peer sends.
+    pub fn setup_over<B: BaseOts>(
+        channel: &mut impl Channel,
+        prg: &mut Prg,
+        session: &SessionId,
+        field: FieldBits,
+        security: AdversaryModel,
+    ) -> Result<SoftSpokenReceiver, OtError> {
         let mut pads = Zeroizing::new([[Block::ZERO; 2]; BASE_OT_COUNT]);
-        base::send(channel, prg, session, &mut *pads)?;
+        B::send(channel, prg, session, &mut *pads)?;
 
         let mut generators = Vec::with_capacity(field.leaf_count());
         let mut leaves = Zeroizing::new([Block::ZERO; 1 << FIELD_BITS_MAX]);
@@ -278,9 +310,18 @@ impl SoftSpokenReceiver {
             generators.extend(leaves.iter().map(|&seed| Prg::from_seed(seed)));
         }
         channel.flush()?;
-        Ok(SoftSpokenReceiver { generators, tile: OtTile::new(field, security), challenges })
+        let tile = OtTile::new(field, security);
+        Ok(SoftSpokenReceiver { generators, tile, challenges, deviation: Honest })
     }
 
+    /// Lets the receiver deviate from now on. Tests use it to show what the sender notices.
+    pub fn deviating<D: Deviation>(self, deviation: D) -> SoftSpokenReceiver<D> {
+        let SoftSpokenReceiver { generators, tile, challenges, deviation: Honest } = self;
+        SoftSpokenReceiver { generators, tile, challenges, deviation }
+    }
+}
+
+impl<D: Deviation> SoftSpokenReceiver<D> {
     /// One tile. With [`ChoiceSource::Random`] the choices are written, else read, as bits of
     /// `chosen`.
     fn extend_tile(
@@ -294,7 +335,7 @@ impl SoftSpokenReceiver {
         let stride = self.tile.stride(row);
         let correction_bytes = choices.rows(field) * row_bytes;
         let (tile, generators) = (&mut self.tile, &mut self.generators);
-        let challenges = &mut self.challenges;
+        let (challenges, deviation) = (&mut self.challenges, &mut self.deviation);
         channel.send_with(correction_bytes, |message| {
             let mut corrections = message.chunks_exact_mut(row_bytes);
             let mut generators = generators.iter_mut();
@@ -310,8 +351,7 @@ impl SoftSpokenReceiver {
                     // The OTs that mask the check have random choices always.
                     chosen[row - 1] = u[row - 1];
                 }
-                #[cfg(test)]
-                tile.lies.tell(i, u);
+                deviation.vole(i, u);
                 if choices.corrects(i) {
                     for (u, choice) in u.iter_mut().zip(chosen.iter()) {
                         *u ^= *choice;
@@ -335,7 +375,7 @@ impl SoftSpokenReceiver {
     }
 }
 
-impl CorrelatedOtReceiver for SoftSpokenReceiver {
+impl<D: Deviation> CorrelatedOtReceiver for SoftSpokenReceiver<D> {
     fn extend(
         &mut self,
         channel: &mut impl Channel,

@@ -58,23 +58,6 @@ pub(crate) struct OtTile {
     /// The bit matrix, one row per bit of delta, [`OtTile::stride`] apart.
     pub(crate) columns: Zeroizing<Vec<Block>>,
     ot_count: u64,
-    /// Deviations of a test's receiver.
-    #[cfg(test)]
-    pub(crate) lies: FlippedBits,
-}
-
-/// Bits of a VOLE's `u` that a malicious receiver flips: the VOLE, and the OT of the tile.
-#[cfg(test)]
-#[derive(Default)]
-pub(crate) struct FlippedBits(pub(crate) Vec<(usize, usize)>);
-
-#[cfg(test)]
-impl FlippedBits {
-    pub(crate) fn tell(&self, vole: usize, u: &mut [Block]) {
-        for &(_, ot) in self.0.iter().filter(|lie| lie.0 == vole) {
-            u[ot / 128] ^= Block::from_bits(1 << (ot % 128));
-        }
-    }
 }
 
 impl OtTile {
@@ -87,8 +70,6 @@ impl OtTile {
             common: rows(1),
             columns: Zeroizing::new(vec![Block::ZERO; BASE_OT_COUNT * COLUMN_STRIDE_MAX]),
             ot_count: 0,
-            #[cfg(test)]
-            lies: FlippedBits::default(),
         }
     }
 

@@ -135,13 +135,14 @@ static int deeper(volatile int n) { return n + deeper(n + 1) * n; }
 #endif
 ";
 
-/// A twin has an end, and whatever becomes of it, the results are there: no answer is no wrong answer.
+/// A plaintext reference ends, and whatever becomes of it, the results are there: no answer is no
+/// wrong answer.
 #[test]
-fn a_twin_without_an_answer_leaves_the_results() -> Result {
+fn a_reference_without_an_answer_leaves_the_results() -> Result {
     let place = place()?;
     let line = "run plain.c --local --verify --in alice=alice.csv --in bob=bob.csv";
     for (body, why) in [
-        ("for (;;);", "had not ended after 1 s (PHINEUS_TWIN_SECONDS says"),
+        ("for (;;);", "had not ended after 1 s (PHINEUS_REFERENCE_SECONDS says"),
         ("for (;;) kept = malloc(1 << 30);", "needs more than 4 GiB of memory"),
         ("deeper(1);", "ended with signal: 11"),
         ("exit(3);", "ended with exit status: 3"),
@@ -156,7 +157,7 @@ fn a_twin_without_an_answer_leaves_the_results() -> Result {
         let protocols = if body == "exit(3);" { &["clear", "garbled"][..] } else { &["clear"] };
         for protocol in protocols {
             let mut command = place.command(&format!("{line} --protocol {protocol}"));
-            let child = command.env("PHINEUS_TWIN_SECONDS", "1").spawn()?;
+            let child = command.env("PHINEUS_REFERENCE_SECONDS", "1").spawn()?;
             let done = common::wait(child, std::time::Duration::from_secs(120))?.failed_with(1)?;
             assert!(done.stdout.contains("best\n5\n"), "{body}: {}", done.stdout);
             let done = done.says("equals the plaintext answer: not known")?.says("E1194")?;
@@ -551,5 +552,65 @@ PH_MAIN PH_OUT(a, b) uint32_t f(PH_IN(a) const uint32_t x[N], PH_IN(b) const uin
             assert!(second * 10 <= first * 22, "{protocol}: {sizes:?}");
         }
     }
+    Ok(())
+}
+
+/// Binary search, and a table that is written between reads.
+const SEARCH: &str = "\
+#include <phineus.h>
+PH_SIZE(N, 700)
+PH_SIZE(M, 3)
+PH_MAIN void search(PH_IN(alice) const uint32_t table[N], PH_IN(bob) const uint32_t wanted[M],
+                    PH_OUT(alice, bob) uint32_t place[M], PH_OUT(alice, bob) uint32_t sum[M])
+{
+    static uint16_t doubled[N];
+    for (uint32_t k = 0; k < M; k++) {
+        uint32_t low = 0, high = N;
+        for (uint32_t width = N; width > 0; width /= 2) {
+            uint32_t middle = (low + high) / 2;
+            if (low < high && table[middle] < wanted[k]) low = middle + 1;
+            else if (low < high) high = middle;
+        }
+        place[k] = low;
+        for (uint32_t i = 0; i < N; i += 7) doubled[i] = (uint16_t)(2 * table[i] + k);
+        sum[k] = doubled[wanted[k] % N] + (wanted[k] > 50 ? doubled[(wanted[k] + k) % N] : 1u);
+    }
+}
+";
+
+#[test]
+fn reads_of_large_arrays_are_chosen_by_cost() -> Result {
+    let place = Place::new()?;
+    place.write("search.c", SEARCH)?;
+    let rows: Vec<String> = (0..700).map(|row| (row * row / 3 + 5 * row).to_string()).collect();
+    place.write("alice.csv", &format!("table\n{}\n", rows.join("\n")))?;
+    place.write("bob.csv", "wanted\n0\n12345\n66000\n")?;
+    for protocol in ["clear", "garbled", "gmw"] {
+        let line = format!("run search.c --local --protocol {protocol} --verify");
+        let done = place.run(&format!("{line} --in alice=alice.csv --in bob=bob.csv"))?;
+        assert_eq!(done.code, Some(0), "{protocol}: {}{}", done.stdout, done.stderr);
+    }
+    let document = |line: &str| -> Result<serde_json::Value> {
+        let done = place.run(&format!("explain search.c --json --protocol garbled {line}"))?;
+        let done = done.succeeded()?;
+        Ok(serde_json::from_str::<serde_json::Value>(&done.stdout)?["memories"].clone())
+    };
+    let memories = document("")?;
+    let named = |name: &str| -> Vec<&serde_json::Value> {
+        let all = memories.as_array().into_iter().flatten();
+        all.filter(|memory| memory["name"] == name).collect()
+    };
+    // Ten reads of each search; a memory for each turn of what is written in each.
+    let tables = named("table");
+    assert_eq!((tables.len(), &tables[0]["reads"]), (1, &30.into()), "{memories}");
+    assert_eq!(named("doubled").len(), 3, "{memories}");
+    // Enough searches pay for a shuffle.
+    let many = document("--param M=40")?;
+    assert_eq!(many[0]["method"], "square-root", "{many}");
+    let wrong = SEARCH.replace("(low + high) / 2", "ph_reveal((low + high) / 2)");
+    place.write("opened.c", &wrong)?;
+    let done = place.run("explain opened.c --json --protocol garbled")?.succeeded()?;
+    let opened: serde_json::Value = serde_json::from_str(&done.stdout)?;
+    assert_eq!(opened["memories"], serde_json::json!([]));
     Ok(())
 }

@@ -23,7 +23,7 @@ const PROTOCOLS: [&str; 10] =
 /// Sizes of each program: a small and a middle one, and one for authenticated shares, whose
 /// correlated randomness takes by far the most time to make; nothing where that is more than a
 /// minute.
-const SIZES: [(&str, [&str; 2], Option<&str>); 19] = [
+const SIZES: [(&str, [&str; 2], Option<&str>); 23] = [
     ("password-reuse", ["n=50", "n=2000"], Some("n=10")),
     ("millionaires", ["parties=2", "parties=3"], Some("parties=3")),
     ("merge", ["n=50", "n=2000"], Some("n=4")),
@@ -43,6 +43,10 @@ const SIZES: [(&str, [&str; 2], Option<&str>); 19] = [
     ("gcd", ["parties=2", "parties=2"], Some("parties=2")),
     ("beside", ["n=50", "n=500"], Some("n=5")),
     ("binary-search", ["n=20", "n=400"], Some("n=8")),
+    ("scrypt", ["n=4", "n=32"], None),
+    ("bfs", ["vertices=5", "vertices=60"], None),
+    ("dijkstra", ["vertices=5", "vertices=60"], None),
+    ("gale-shapley", ["n=3", "n=9"], None),
 ];
 
 /// Time in which the ordinary test starts new cases.

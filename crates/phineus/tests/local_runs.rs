@@ -34,7 +34,7 @@ fn every_protocol_equals_the_plaintext() -> Result {
 }
 
 #[test]
-fn every_program_equals_its_twin() -> Result {
+fn every_program_equals_its_reference() -> Result {
     for (name, size) in [
         ("password-reuse", "n=37"),
         ("millionaires", ""),

@@ -1,4 +1,4 @@
-//! Memory that is read at secret rows: `binary-search` by every method, under every protocol that can.
+//! Programs that read memory at secret rows, by every method, under every protocol that can.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn agrees(place: &Place) -> Result {
 
 #[test]
 fn searches_equal_the_plaintext() -> Result {
-    for (rows, searches) in [(1, 2), (2, 3), (7, 4), (33, 3), (300, 2)] {
+    for (rows, searches) in [(1, 2), (2, 3), (7, 4), (33, 3), (100, 6), (300, 2)] {
         let place = Place::new()?;
         let sizes = format!("--param n={rows} --param searches={searches}");
         place.run(&format!("data binary-search {sizes}"))?.succeeded()?;
@@ -74,19 +74,19 @@ fn the_cheapest_method_is_chosen() -> Result {
         Ok((memory["method"].as_str().ok_or("a method")?.to_owned(), prices.len()))
     };
     let (few, many) = ("--param n=60 --param searches=1", "--param n=4000 --param searches=60");
-    let (scan, square_root) = ("scan".to_owned(), "square-root".to_owned());
-    assert_eq!(chosen(&format!("{few} --protocol garbled"))?, (scan.clone(), 2));
-    assert_eq!(chosen(&format!("{many} --protocol garbled"))?, (square_root.clone(), 2));
+    let (scan, table) = ("scan".to_owned(), "square-root-table".to_owned());
+    assert_eq!(chosen(&format!("{few} --protocol garbled"))?, (scan.clone(), 3));
+    assert_eq!(chosen(&format!("{many} --protocol garbled"))?, (table, 3));
     assert_eq!(chosen(&format!("{few} --protocol gmw"))?, (scan.clone(), 2));
-    assert_eq!(chosen(&format!("{many} --protocol gmw"))?, (square_root.clone(), 2));
+    assert_eq!(chosen(&format!("{many} --protocol gmw"))?, ("square-root".to_owned(), 2));
     assert_eq!(chosen(&format!("{many} --protocol bmr"))?, (scan.clone(), 0));
     // Each access waits for the network.
     let far = "--param n=600 --param searches=8 --protocol garbled --net rtt=200ms";
-    assert_eq!(chosen(far)?, (scan, 2));
+    assert_eq!(chosen(far)?, (scan, 3));
     let asked = format!("{few} --protocol garbled --param memory=square-root");
-    assert_eq!(chosen(&asked)?, (square_root, 0));
+    assert_eq!(chosen(&asked)?, ("square-root".to_owned(), 0));
     let done = place.run(&format!("explain binary-search {many} --protocol garbled"))?;
-    let line = "4,000 rows of 128 bits, 720 reads, 0 changes: square-root";
+    let line = "4,000 rows of 128 bits, 720 reads, 0 changes: square-root-table";
     assert!(done.succeeded()?.stdout.contains(line), "{line}");
     Ok(())
 }
@@ -96,8 +96,13 @@ fn the_cheapest_method_is_chosen() -> Result {
 fn a_plan_has_its_methods() -> Result {
     let place = Place::new()?;
     place.run("data binary-search --param n=40 --param searches=2")?.succeeded()?;
-    for protocol in ["garbled", "gmw", "mixed"] {
-        for method in ["auto", "scan", "square-root"] {
+    let on_shares = ["auto", "scan", "square-root"].as_slice();
+    for (protocol, methods) in [
+        ("garbled", ["auto", "scan", "square-root", "square-root-table"].as_slice()),
+        ("gmw", on_shares),
+        ("mixed", on_shares),
+    ] {
+        for method in methods {
             let program = format!("binary-search --param memory={method}");
             let rows = format!("--rows table=40 --rows keys=2 --protocol {protocol}");
             place.run(&format!("plan {program} {rows} --out p.phn"))?.succeeded()?;
@@ -109,11 +114,11 @@ fn a_plan_has_its_methods() -> Result {
     Ok(())
 }
 
-/// A map of maps, and less memory than the shuffle would like.
+/// Two shuffles, and less memory than they would like.
 #[test]
 fn a_large_table_inside_little_memory() -> Result {
     let place = Place::new()?;
-    place.run("data binary-search --param n=1500 --param searches=12")?.succeeded()?;
+    place.run("data binary-search --param n=1500 --param searches=16")?.succeeded()?;
     let square_root = "--protocol garbled --param memory=square-root";
     let done = place.run(&format!("{RUN} {square_root} --memory 36MiB --out o.csv"))?;
     done.succeeded()?.says("equals the plaintext answer: yes")?;
@@ -132,7 +137,8 @@ fn a_large_table_inside_little_memory() -> Result {
 fn protocols_that_open_nothing_inside_say_so() -> Result {
     let place = Place::new()?;
     place.run("data binary-search --param n=20 --param searches=1")?.succeeded()?;
-    for protocol in ["bmr", "spdz --fake-preprocessing"] {
+    let three = "rep3 --param parties=3";
+    for protocol in ["bmr", "spdz --fake-preprocessing", three] {
         let line = format!("{RUN} --protocol {protocol}");
         place.run(&line)?.succeeded()?.says("equals the plaintext answer: yes")?;
         let done = place.run(&format!("{line} --param memory=square-root"))?.failed_with(3)?;
@@ -140,5 +146,88 @@ fn protocols_that_open_nothing_inside_say_so() -> Result {
     }
     let done = place.run("explain binary-search --param n=20000000 --protocol garbled")?;
     done.failed_with(3)?.says("at most 16777216 rows")?;
+    Ok(())
+}
+
+const GRAPH: &str = "--in site_a=site_a.csv --in site_b=site_b.csv";
+
+/// Programs with sizes, and their inputs.
+const PROGRAMS: [(&str, &[&str], &str); 4] = [
+    (
+        "scrypt",
+        &["--param n=2 --param dklen=40", "--param n=8 --param r=2 --param salt_bytes=70"],
+        "--in password=password.csv --in salt=salt.csv",
+    ),
+    ("bfs", &["--param vertices=1 --param edges=2", "--param vertices=9 --param edges=11"], GRAPH),
+    (
+        "dijkstra",
+        &["--param vertices=2 --param edges=3", "--param vertices=9 --param edges=8"],
+        GRAPH,
+    ),
+    ("gale-shapley", &["--param n=1", "--param n=5"], GRAPH),
+];
+
+#[test]
+fn programs_equal_the_plaintext_by_all_methods() -> Result {
+    for (program, sizes, inputs) in PROGRAMS {
+        for size in sizes {
+            let place = Place::new()?;
+            place.run(&format!("data {program} {size}"))?.succeeded()?;
+            for method in ["auto", "scan", "square-root"] {
+                let line = format!("run {program} --local --verify {size} {inputs} --out o.csv");
+                let line = format!("{line} --protocol garbled --param memory={method}");
+                let done = place.run(&line)?.succeeded()?;
+                done.says("equals the plaintext answer: yes")?;
+                agrees(&place)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn programs_equal_the_plaintext_on_shares() -> Result {
+    for (program, sizes, inputs) in PROGRAMS {
+        let place = Place::new()?;
+        let size = sizes[0];
+        place.run(&format!("data {program} {size}"))?.succeeded()?;
+        for protocol in ["gmw", "bmr", "mixed", "rep3 --param parties=3"] {
+            let line = format!("run {program} --local --verify {size} {inputs} --out o.csv");
+            let done = place.run(&format!("{line} --protocol {protocol}"))?.succeeded()?;
+            done.says("equals the plaintext answer: yes")?;
+            agrees(&place)?;
+        }
+    }
+    Ok(())
+}
+
+/// Numbers that are no vertex or no rank are refused where they are read.
+#[test]
+fn wrong_cells_are_shown_where_they_stand() -> Result {
+    let place = Place::new()?;
+    place.write("a.csv", "from,to\n1,2\n3,12\n")?;
+    place.write("b.csv", "from,to\n1,2\n")?;
+    let inputs = "--local --protocol garbled --in site_a=a.csv --in site_b=b.csv";
+    let done = place.run(&format!("run bfs {inputs}"))?.failed_with(8)?;
+    done.says("a.csv:3: column 'to': '12' is not within 0 to 9")?;
+    let done = place.run(&format!("run bfs --param vertices=4 {inputs}"))?.failed_with(8)?;
+    done.says("a.csv:3: column 'to': '12' is not within 0 to 3")?;
+    place.write("a.csv", "reviewer0,reviewer1\n1,2\n4,1\n")?;
+    place.write("b.csv", "proposer0,proposer1\n1,2\n2,1\n")?;
+    let done = place.run(&format!("run gale-shapley {inputs}"))?.failed_with(8)?;
+    done.says("a.csv:3: column 'reviewer0': '4' does not fit u2")?;
+    Ok(())
+}
+
+/// Two proposers want the same reviewer, who ranks both alike.
+#[test]
+fn of_equal_ranks_the_smaller_number_wins() -> Result {
+    let place = Place::new()?;
+    place.write("a.csv", "reviewer0,reviewer1\n2,1\n2,1\n")?;
+    place.write("b.csv", "proposer0,proposer1\n1,1\n1,1\n")?;
+    let inputs = "--in site_a=a.csv --in site_b=b.csv --out o.csv";
+    let line = format!("run gale-shapley --local --protocol garbled --verify {inputs}");
+    place.run(&line)?.succeeded()?.says("equals the plaintext answer: yes")?;
+    assert_eq!(place.read("o.csv")?, "reviewer,proposer\n0,1\n1,0\n");
     Ok(())
 }

@@ -160,19 +160,19 @@ fn conversion(place: &Place, op: &str) -> Result<String> {
 }
 
 #[test]
-fn all_ways_to_open_and_to_convert_give_the_same() -> Result {
+fn all_variants_of_opening_and_conversion_give_the_same() -> Result {
     let place = Place::new()?;
     for op in ["a2b", "a2y", "b2a", "y2a"] {
         let line = conversion(&place, op)?;
-        for ways in ["", "--y2a masks", "--broadcast star", "--y2a masks --broadcast star"] {
-            let done = place.run(&format!("{line} --protocol mixed {ways}"))?;
-            let done = done.succeeded().map_err(|error| format!("{op} {ways}: {error}"))?;
+        for variant in ["", "--y2a masks", "--broadcast star", "--y2a masks --broadcast star"] {
+            let done = place.run(&format!("{line} --protocol mixed {variant}"))?;
+            let done = done.succeeded().map_err(|error| format!("{op} {variant}: {error}"))?;
             done.says("equals the plaintext answer: yes")?;
             let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
             for party in report["parties"].as_array().ok_or("three parties")? {
                 for figure in ["and_gates", "garbled_and_gates", "rounds", "sent_bytes"] {
                     let (predicted, measured) = (&party["predicted"], &party["measured"]);
-                    assert_eq!(predicted[figure], measured[figure], "{op} {ways}: {figure}");
+                    assert_eq!(predicted[figure], measured[figure], "{op} {variant}: {figure}");
                 }
             }
         }
@@ -181,11 +181,11 @@ fn all_ways_to_open_and_to_convert_give_the_same() -> Result {
 }
 
 #[test]
-fn the_ways_are_explained_chosen_and_agreed_on() -> Result {
+fn the_variants_are_explained_chosen_and_agreed_on() -> Result {
     let place = Place::new()?;
     let line = conversion(&place, "y2a")?;
     // A round of 100 ms and a fast line: masks save one. A slow line and no latency: they cost.
-    for (network, way, rounds) in
+    for (network, variant, rounds) in
         [("rtt=200ms,bw=1gbit", "--y2a masks", 3), ("rtt=0ms,bw=1mbit", "--y2a bits", 4)]
     {
         let program = "intops --param op=y2a --param parties=3 --param lanes=30";
@@ -196,8 +196,8 @@ fn the_ways_are_explained_chosen_and_agreed_on() -> Result {
         assert!(done.stdout.contains("--broadcast star"), "{}", done.stdout);
         let auto = format!("explain {program} --protocol mixed --net {network} --y2a auto");
         let done = place.run(&auto)?.succeeded()?;
-        let first = done.stdout.lines().find(|line| line.starts_with("way "));
-        assert!(first.ok_or("there are ways")?.contains(way), "{network}: {}", done.stdout);
+        let first = done.stdout.lines().find(|line| line.starts_with("variant "));
+        assert!(first.ok_or("there are variants")?.contains(variant), "{network}: {}", done.stdout);
         let auto = format!("{line} --protocol mixed --net {network} --y2a auto");
         place.run(&auto)?.succeeded()?.says("equals the plaintext answer: yes")?;
         let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;

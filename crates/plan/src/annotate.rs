@@ -203,8 +203,8 @@ impl Backward {
             }
         }
         for (k, &operand) in operands.iter().enumerate() {
-            if let Some(twin) = operands[..k].iter().position(|&before| before == operand) {
-                uses.operands[k] = uses.operands[twin];
+            if let Some(equal) = operands[..k].iter().position(|&before| before == operand) {
+                uses.operands[k] = uses.operands[equal];
                 continue;
             }
             if let Some(next) = self.last_seen.insert(operand, index) {

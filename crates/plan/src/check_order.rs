@@ -60,9 +60,10 @@ fn leaves(instruction: &Instruction) -> bool {
 /// What a stateful instruction works on besides values.
 fn states(instruction: &Instruction) -> Vec<State> {
     use StateKind::{Permutation, Region, Register};
-    let [first, second, ..] = instruction.immediates;
+    let [first, second, third, _] = instruction.immediates;
     match instruction.op {
         Op::Reveal => vec![(Register, first)],
+        Op::Locate => vec![(Register, first), (Permutation, second), (Permutation, third)],
         Op::RegionLoadAt | Op::RegionStoreAt => vec![(Region, first), (Register, second)],
         op if op.is_region() => vec![(Region, first)],
         op if op.is_of_permutation() => vec![(Permutation, first)],

@@ -229,7 +229,7 @@ impl HeldOutputs {
         self.number -= 1;
         let results = instruction.results();
         let Some(&first) = results.first() else {
-            return instruction.op.gives_out() && self.hold(instruction, given);
+            return instruction.op.is_output_or_store() && self.hold(instruction, given);
         };
         if self.hold.top <= first {
             return false;
@@ -302,15 +302,15 @@ impl HeldInputs {
         uses: &NextUses,
         given: &mut Vec<Timed>,
     ) -> bool {
-        let brings_in = instruction.op.brings_in();
-        if self.hold.top < !index && !brings_in {
+        let is_input = instruction.op.is_input_or_load();
+        if self.hold.top < !index && !is_input {
             return false;
         }
         while self.hold.top >= !index {
             self.hold.take();
         }
         let distance = uses.results[0];
-        let joins = distance > 0 && (brings_in || self.all_taken_are_for(instruction, uses));
+        let joins = distance > 0 && (is_input || self.all_taken_are_for(instruction, uses));
         if !joins {
             self.give(index, index, given);
             return false;

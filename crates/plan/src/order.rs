@@ -413,8 +413,8 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         let mut renamed = *instruction;
         let operands = instruction.operands();
         for (k, operand) in operands.iter().enumerate() {
-            if let Some(twin) = operands[..k].iter().position(|before| before == operand) {
-                renamed.operands[k] = renamed.operands[twin];
+            if let Some(equal) = operands[..k].iter().position(|before| before == operand) {
+                renamed.operands[k] = renamed.operands[equal];
                 continue;
             }
             let value = self.values.get_mut(*operand).expect("an operand lives until its last use");

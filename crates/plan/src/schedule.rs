@@ -232,8 +232,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Scheduler<E> {
                 return Ok(());
             };
             let slot = read.slot;
-            let twin = self.reads.range(..waiting).any(|earlier| earlier.slot == slot);
-            if twin || read.after_write > self.writes_emitted {
+            let is_repeated = self.reads.range(..waiting).any(|earlier| earlier.slot == slot);
+            if is_repeated || read.after_write > self.writes_emitted {
                 return Ok(());
             }
             if self.free.is_empty() && self.frames_used == self.frame_count {

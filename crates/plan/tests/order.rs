@@ -110,9 +110,10 @@ fn with_required(source: &[Instruction], random: &mut SeededRng) -> Vec<Instruct
 
 /// What a stateful instruction works on: a kind and a number.
 fn states(instruction: &Instruction) -> Vec<(char, u64)> {
-    let [first, second, ..] = instruction.immediates;
+    let [first, second, third, _] = instruction.immediates;
     match instruction.op {
         Op::Reveal => vec![('r', first)],
+        Op::Locate => vec![('r', first), ('p', second), ('p', third)],
         Op::RegionLoad | Op::RegionStore => vec![('m', first)],
         Op::RegionLoadAt | Op::RegionStoreAt => vec![('m', first), ('r', second)],
         Op::Switches | Op::Origins | Op::Tell => vec![('p', first)],
@@ -140,6 +141,7 @@ fn with_state(source: &[Instruction], random: &mut SeededRng) -> Vec<Instruction
             let shape = instruction.operand_shape(k);
             let op = *random.pick(&[
                 Op::Reveal,
+                Op::Locate,
                 Op::RegionLoad,
                 Op::RegionStore,
                 Op::RegionLoadAt,
@@ -149,7 +151,7 @@ fn with_state(source: &[Instruction], random: &mut SeededRng) -> Vec<Instruction
                 Op::Tell,
             ]);
             let mut state = Instruction::new(op, ElementType::unsigned(shape.width), shape.lanes);
-            state.immediates = [random.below(3), random.below(2), 0, 0];
+            state.immediates = [random.below(3), random.below(2), 2, 0];
             if state.result_count() > 0 {
                 state.results[0] = name();
                 made.operands[k] = state.results[0];

@@ -178,7 +178,7 @@ fn the_checker_finds_planted_faults() {
             assert!(found(&moved), "another frame for operand {k} of {:?}", plan[at]);
         }
         let (first, second) = (plan[at].op, plan.get(at + 1).map(|next| next.op));
-        let moves = |op: Op| op.brings_in() || op.gives_out();
+        let moves = |op: Op| op.is_input_or_load() || op.is_output_or_store();
         if second.is_some_and(|second| {
             (moves(first) || moves(second)) && !first.is_directive() && !second.is_directive()
         }) {

@@ -70,7 +70,7 @@ fn on_elements(random: &mut SeededRng) -> Option<Vec<Op>> {
     let is_integer = |op: Op| {
         let others = [Op::Min, Op::Max, Op::MulFull, Op::BitSlice, Op::BitConcat];
         let known = op.is_arithmetic() || op.is_arithmetic_in_field() || others.contains(&op);
-        known && !op.gives_out() && !op.is_carrying()
+        known && !op.is_output_or_store() && !op.is_carrying()
     };
     let all = phineus_bytecode::OPS.iter().map(|info| info.op);
     random.one_in(2).then(|| all.filter(|&op| is_integer(op)).collect())

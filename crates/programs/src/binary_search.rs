@@ -1,7 +1,7 @@
 //! `binary-search`: keys of one party in the sorted table of another, which is read at secret rows.
 //!
 //! A search halves the rows `log2 n + 1` times. Each time it reads one row of a [`Memory`], whose method parameter
-//! `memory` chooses. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section VII.
+//! `memory` chooses. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section V-C.
 
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
@@ -106,7 +106,7 @@ impl Program for BinarySearch {
         }
         let table = table.read();
         let keys = tracer.input("keys", keys).by("site_b").number::<U32>("key").vector::<U32>();
-        let mut memory = (rows > 0).then(|| Memory::new(table, method));
+        let mut memory = (rows > 0).then(|| Memory::named("table", table, method));
         let output = tracer.output("result", &to);
         let mut results: OutputRows = output.rows(&result_columns(), keys.len());
         for at in 0..keys.len() {
@@ -120,7 +120,11 @@ impl Program for BinarySearch {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let (table, keys) = (&inputs[0], &inputs[1]);
         let rows: std::collections::HashMap<Lane, Lane> =
             (0..table.row_count()).map(|row| (table.cell(row, 0), table.cell(row, 1))).collect();

@@ -263,7 +263,7 @@ impl Program for Biometric {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -296,7 +296,7 @@ impl Program for NeuralNetwork {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

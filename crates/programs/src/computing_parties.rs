@@ -40,12 +40,12 @@ impl<P: Program> Program for WithComputingParties<P> {
         self.0.trace(arguments, tracer)
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        self.0.twin(arguments, inputs)
+        self.0.reference(arguments, inputs)
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {

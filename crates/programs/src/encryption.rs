@@ -140,7 +140,11 @@ impl Program for Aes128 {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let (keys, blocks) = inputs.split_at(inputs.len() / 2);
         let key = reversed_lane(cell(keys, 0, 0), 128, 8);
         let mut table = Table::new(vec![block_column("encrypted")]);
@@ -180,7 +184,7 @@ const SHA256_STATE: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-fn initial_state() -> Lane {
+pub(super) fn initial_state() -> Lane {
     SHA256_STATE.iter().rev().fold(Lane::ZERO, |state, &word| (state << 32) | Lane::from(word))
 }
 
@@ -227,7 +231,11 @@ impl Program for Sha256 {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let mut table = Table::new(vec![half_column("digest")]);
         for row in 0..inputs[0].row_count() {
             let [first, second] =

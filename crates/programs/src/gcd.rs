@@ -46,7 +46,11 @@ impl Program for GreatestDivisor {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let [mut a, mut b] = [inputs[0].cell(0, 0), inputs[1].cell(0, 0)];
         while !b.is_zero() {
             (a, b) = (b, a % b);

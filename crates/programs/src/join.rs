@@ -6,9 +6,9 @@
 //! totals leave: the number of matches, sums and means, by category if wanted.
 
 mod columns;
+mod plaintext;
 mod plan;
 mod totals;
-mod twin;
 
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, Table};
@@ -89,12 +89,12 @@ impl Program for KeyedJoin {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
-        Some(JoinParameters::of(arguments).map(|plan| twin::outputs(&plan, inputs)))
+        Some(JoinParameters::of(arguments).map(|plan| plaintext::outputs(&plan, inputs)))
     }
 
     fn agrees(&self, outputs: &[Table], expected: &[Table]) -> bool {
@@ -117,7 +117,7 @@ impl Program for KeyedJoin {
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {
         let plan = JoinParameters::of(arguments).ok()?;
         let rows = [arguments.rows(SITES[0]).ok()?, arguments.rows(SITES[1]).ok()?];
-        Some(twin::generated(&plan, rows, &mut SeededRng::new(seed)))
+        Some(plaintext::generated(&plan, rows, &mut SeededRng::new(seed)))
     }
 }
 

@@ -110,7 +110,11 @@ impl Program for MatrixVector {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let (matrix, vector) = (&inputs[0], &inputs[1]);
         let mut table = Table::new(vec![product_column()]);
         for row in 0..matrix.row_count() {
@@ -212,7 +216,7 @@ impl Program for BinaryLayer {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -1,12 +1,16 @@
 //! The built-in programs.
 
+mod bfs;
 mod binary_search;
 mod biometric;
 pub mod choices;
 mod cnn;
 mod computing_parties;
+mod dijkstra;
 mod encryption;
+mod gale_shapley;
 mod gcd;
+mod graph;
 mod join;
 mod layers;
 mod linear_layer;
@@ -15,7 +19,9 @@ mod millionaires;
 mod password_reuse;
 mod psi;
 pub mod random;
+mod scrypt;
 mod sorting;
+mod unrolled;
 
 use phineus_frontend::Program;
 
@@ -39,7 +45,11 @@ pub fn all() -> Vec<Box<dyn Program>> {
         Box::new(psi::Intersection),
         Box::new(cnn::NeuralNetwork),
         Box::new(WithComputingParties(gcd::GreatestDivisor)),
-        Box::new(binary_search::BinarySearch),
+        Box::new(WithComputingParties(binary_search::BinarySearch)),
+        Box::new(WithComputingParties(scrypt::Scrypt)),
+        Box::new(WithComputingParties(bfs::BreadthFirstSearch)),
+        Box::new(WithComputingParties(dijkstra::Dijkstra)),
+        Box::new(WithComputingParties(gale_shapley::GaleShapley)),
     ]
 }
 

@@ -83,7 +83,11 @@ impl Program for LinearLayer {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let [matrix, bias, vector] = inputs else { unreachable!("three inputs") };
         let small = |lane: Lane| i32::from(lane.as_limbs()[0] as u8 as i8);
         let factors: Vec<i32> =

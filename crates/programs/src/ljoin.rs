@@ -63,7 +63,11 @@ impl Program for LoopJoin {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let mut table = Table::new(joined_columns());
         let record = |row: &[Lane]| row[0] | (row[1] << 32);
         for i in 0..inputs[0].row_count() {

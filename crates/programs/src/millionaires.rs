@@ -40,7 +40,11 @@ impl Program for Millionaires {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let richer = inputs[0].cell(0, 0) > inputs[1].cell(0, 0);
         let result = column("alice_is_richer", ElementType::BIT, Encoding::Number);
         let mut table = Table::new(vec![result]);

@@ -74,7 +74,11 @@ impl Program for PasswordReuse {
         Ok(())
     }
 
-    fn twin(&self, _: &Arguments, inputs: &[Table]) -> Option<Result<Vec<Table>, ProgramError>> {
+    fn reference(
+        &self,
+        _: &Arguments,
+        inputs: &[Table],
+    ) -> Option<Result<Vec<Table>, ProgramError>> {
         let rows = |table: &Table| -> Vec<Vec<Lane>> {
             (0..table.row_count()).map(|row| table.row(row)).collect()
         };

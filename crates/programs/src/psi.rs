@@ -227,7 +227,7 @@ impl Program for Intersection {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

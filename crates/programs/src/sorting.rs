@@ -94,7 +94,7 @@ fn give_out(arguments: &Arguments, tracer: &Tracer, records: Records) -> Result<
     Ok(())
 }
 
-fn sorted_twin(inputs: &[Table]) -> Vec<Table> {
+fn sorted_reference(inputs: &[Table]) -> Vec<Table> {
     let mut rows: Vec<Vec<Lane>> =
         inputs.iter().flat_map(|table| (0..table.row_count()).map(|row| table.row(row))).collect();
     rows.sort_by_key(|row| row[0]);
@@ -164,12 +164,12 @@ macro_rules! sorting_program {
                 give_out(arguments, tracer, records)
             }
 
-            fn twin(
+            fn reference(
                 &self,
                 _: &Arguments,
                 inputs: &[Table],
             ) -> Option<Result<Vec<Table>, ProgramError>> {
-                Some(Ok(sorted_twin(inputs)))
+                Some(Ok(sorted_reference(inputs)))
             }
 
             fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {

@@ -128,17 +128,17 @@ impl Program for ReadApart {
         self.reader().rest();
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
     ) -> Option<Result<Vec<Table>, ProgramError>> {
         let heads = inputs.iter().map(messages::TableMessage::of).collect();
-        self.tables(&Question::Twin(TraceSizes::of(arguments), heads), inputs).transpose()
+        self.tables(&Question::Reference(TraceSizes::of(arguments), heads), inputs).transpose()
     }
 
-    fn prepare_twin(&self, arguments: &Arguments) -> Result<(), ProgramError> {
-        self.tables(&Question::PrepareTwin(TraceSizes::of(arguments)), &[]).map(drop)
+    fn prepare_reference(&self, arguments: &Arguments) -> Result<(), ProgramError> {
+        self.tables(&Question::PrepareReference(TraceSizes::of(arguments)), &[]).map(drop)
     }
 
     fn generate(&self, arguments: &Arguments, seed: u64) -> Option<Vec<Table>> {

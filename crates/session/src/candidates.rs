@@ -21,7 +21,7 @@ const SAME_TIME: f64 = 1.01;
 /// A protocol that could run a program, and what that would take.
 pub struct Candidate {
     pub protocol: Protocol,
-    /// How it does what it can do in more than one way.
+    /// Variant, of a protocol that has several.
     pub variant: ProtocolVariant,
     /// Or why it cannot.
     pub outcome: Result<(PlannedFile, Prediction), Failure>,
@@ -66,7 +66,7 @@ pub fn candidates(
         let least = planned.iter().map(Candidate::seconds).fold(f64::INFINITY, f64::min);
         // What is predicted to take the same time takes less with fewer rounds, if anything.
         let near = planned.into_iter().filter(|one| one.seconds() <= least * SAME_TIME);
-        near.min_by_key(Candidate::rounds).expect("there is a way")
+        near.min_by_key(Candidate::rounds).expect("there is a candidate")
     };
     protocols.iter().map(best).collect()
 }

@@ -8,8 +8,8 @@ pub enum Disclosed {
     /// Other parties were reached for: those that answered have this party's hello (`channels/src/hello.rs`).
     Hello,
     /// The parties have met, and each states what it was asked to do
-    /// ([`crate::agreement::StatedSettings`]).
-    Wish,
+    /// ([`crate::agreement::Proposal`]).
+    Proposal,
 }
 
 impl Disclosed {
@@ -20,7 +20,7 @@ impl Disclosed {
             Disclosed::Hello => {
                 "nothing was revealed but, at most, a hello: this party's name, version and protocol"
             }
-            Disclosed::Wish => {
+            Disclosed::Proposal => {
                 "nothing was revealed but what parties tell each other first: program, options, numbers \
                  of rows, figures of the machine"
             }

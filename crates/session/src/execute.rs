@@ -289,7 +289,7 @@ pub fn storage_figures(memory: &RunMemory) -> (StorageStatistics, &'static str) 
 
 /// A failure before the first output, or the reason for which the session was ended.
 pub fn unrevealed(failure: Failure, cancel: &Cancel) -> Failure {
-    cancel.or_reason(failure).revealed(Disclosed::Wish.sentence())
+    cancel.or_reason(failure).revealed(Disclosed::Proposal.sentence())
 }
 
 /// Everything of our own that can fail before the protocol begins.

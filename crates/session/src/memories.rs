@@ -139,7 +139,19 @@ fn check(
             );
             Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy))
         }
-        MemoryMethod::SquareRoot if shape.rows > ROWS_SHUFFLED_MAX => {
+        MemoryMethod::SquareRootTable if !protocol.looks_up_in_tables() => {
+            let message = format!(
+                "{name} asks for {}, and {} has no tables that one party looks rows up in",
+                method.name(),
+                protocol.name()
+            );
+            Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(
+                "use the method scan, or let it be chosen, or run the program under garbled",
+            ))
+        }
+        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable
+            if shape.rows > ROWS_SHUFFLED_MAX =>
+        {
             let message = format!(
                 "{name} has {} rows, and {} has at most {}",
                 quantity::count(shape.rows),
@@ -148,7 +160,7 @@ fn check(
             );
             Err(Failure::new(codes::NO_OPENING_INSIDE, message))
         }
-        MemoryMethod::SquareRoot => Ok(()),
+        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => Ok(()),
     }
 }
 

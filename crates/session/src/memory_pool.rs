@@ -12,7 +12,10 @@
 //! one that began to compute last. The others continue. When it has ended, the memory is checked
 //! again.
 
-use std::collections::{BTreeMap, VecDeque};
+mod pool_use;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,6 +26,8 @@ use phineus_tables::quantity;
 use crate::failure::{Failure, codes};
 use crate::heap;
 use crate::process_memory::{PROCESS_BYTES, default_limit};
+
+use pool_use::{Computing, EndReason, PoolUse};
 
 /// Interval at which a session that waits for memory checks whether it was cancelled.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
@@ -62,92 +67,11 @@ struct PoolState {
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct PoolUse {
-    /// Bytes taken from the pool, by share.
-    taken: BTreeMap<u64, u64>,
-    next: u64,
-    /// Sessions that wait for memory, in the order in which they get it.
-    waiting: VecDeque<u64>,
-    /// Sessions that compute, in the order in which they began.
-    computing: Vec<Computing>,
-    /// By how much a session passed its share while it computed alone, by whole share, in bytes.
-    passed_bytes: BTreeMap<u64, u64>,
-    /// The session that is being ended.
-    ended: Option<EndedSession>,
-    /// The peak of the process that a session has been ended for.
-    seen_peak_bytes: u64,
-}
-
-/// A session that computes, or one party of it.
-#[derive(Clone, Copy)]
-struct Computing {
-    share: u64,
-    /// The share that the first is a part of, or itself.
-    whole: u64,
-}
-
-/// A session that is being ended, or one party of it, which ends the others.
-#[derive(Clone, Copy)]
-struct EndedSession {
-    share: u64,
-    why: EndReason,
-}
-
-/// Why a session ends, and no other, when the total is passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EndReason {
-    /// It passed its share by so many bytes.
-    PassedShare { bytes: u64 },
-    /// No session was seen to pass its share.
-    BeganLast,
-}
-
 /// That a session has to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Passed {
     resident_bytes: u64,
     why: EndReason,
-}
-
-impl PoolUse {
-    /// Notes by how much the only session that computes has passed its share, if the process takes
-    /// `own_bytes` and all other shares are in use.
-    fn note_share(&mut self, own_bytes: u64, resident_bytes: u64) {
-        let Some(first) = self.computing.first() else { return };
-        let whole = first.whole;
-        if self.computing.iter().all(|other| other.whole == whole)
-            && let Some(bytes) = resident_bytes.checked_sub(own_bytes + self.taken_bytes())
-            && bytes > 0
-        {
-            let most = self.passed_bytes.entry(whole).or_default();
-            *most = bytes.max(*most);
-        }
-    }
-
-    /// The session that has to end for the others.
-    fn to_end(&self) -> Option<EndedSession> {
-        let passed = |computing: &&Computing| self.passed_bytes.get(&computing.whole).copied();
-        let most = self.computing.iter().max_by_key(|computing| passed(computing))?;
-        match passed(&most) {
-            Some(bytes) => {
-                Some(EndedSession { share: most.share, why: EndReason::PassedShare { bytes } })
-            }
-            None => {
-                let last = self.computing.last()?;
-                Some(EndedSession { share: last.share, why: EndReason::BeganLast })
-            }
-        }
-    }
-
-    fn taken_bytes(&self) -> u64 {
-        self.taken.values().sum()
-    }
-
-    fn number(&mut self) -> u64 {
-        self.next += 1;
-        self.next
-    }
 }
 
 /// A share of a [`MemoryPool`], for one session at a time. Clones hold the same share; it returns
@@ -417,145 +341,5 @@ impl fmt::Debug for MemoryPool {
 impl fmt::Debug for Reservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reservation").field("bytes", &self.0.bytes).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::failure::Exit;
-
-    const MIB: u64 = 1 << 20;
-
-    fn pool(mib: u64) -> MemoryPool {
-        MemoryPool::new(PROCESS_BYTES + mib * MIB, PROCESS_BYTES).expect("something is left")
-    }
-
-    fn limit(mib: u64) -> u64 {
-        PROCESS_BYTES + mib * MIB
-    }
-
-    #[test]
-    fn shares_never_exceed_the_pool() {
-        let pool = pool(100);
-        let first = pool.reserve(limit(60)).expect("it is free");
-        assert_eq!((pool.free_bytes(), first.limit_bytes()), (40 * MIB, limit(60)));
-        let refused = pool.reserve(limit(41)).expect_err("40 are left");
-        assert_eq!((refused.code, refused.code.exit), (codes::POOL, Exit::DoesNotFit));
-        let second = pool.reserve(limit(40)).expect("40 are left");
-        assert_eq!(pool.free_bytes(), 0);
-        let copy = first.clone();
-        drop(first);
-        assert_eq!(pool.free_bytes(), 0, "it is still in use");
-        drop(copy);
-        assert_eq!(pool.free_bytes(), 60 * MIB);
-        drop(second);
-        assert_eq!(pool.reserve(limit(101)).expect_err("never").code, codes::POOL);
-        assert_eq!(pool.reserve(PROCESS_BYTES).expect_err("never").code, codes::POOL);
-        assert!(MemoryPool::new(PROCESS_BYTES, PROCESS_BYTES).is_err());
-    }
-
-    #[test]
-    fn who_waits_gets_its_share_in_turn() {
-        let pool = pool(100);
-        let first = pool.reserve(limit(80)).expect("it is free");
-        std::thread::scope(|scope| {
-            let large = scope.spawn(|| pool.reserve_when_free(limit(90), || false));
-            while pool.0.state().waiting.is_empty() {
-                std::thread::yield_now();
-            }
-            // Small enough, but somebody has come before.
-            assert!(pool.reserve(limit(10)).is_err());
-            let small = scope.spawn(|| pool.reserve_when_free(limit(15), || false));
-            while pool.0.state().waiting.len() < 2 {
-                std::thread::yield_now();
-            }
-            drop(first);
-            let large = large.join().expect("no panic").expect("80 came back");
-            assert_eq!(pool.free_bytes(), 10 * MIB);
-            drop(large);
-            let small = small.join().expect("no panic").expect("90 came back");
-            assert_eq!(pool.free_bytes(), 85 * MIB);
-            drop(small);
-        });
-        let all = pool.reserve(limit(100)).expect("all is free");
-        let ended = pool.reserve_when_free(limit(1), || true).expect_err("it is cancelled");
-        assert_eq!(ended.code, codes::INTERRUPTED);
-        assert!(pool.0.state().waiting.is_empty());
-        drop(all);
-    }
-
-    fn look(share: &Reservation, resident_bytes: u64) -> Option<(u64, EndReason)> {
-        let passed = share.0.pool.look(share.0.number, (resident_bytes, resident_bytes));
-        passed.map(|passed| (passed.resident_bytes, passed.why))
-    }
-
-    /// Where no session was seen to pass its share, the one that began last ends, and no other until
-    /// it has ended.
-    #[test]
-    fn the_youngest_session_ends() {
-        let pool = pool(1 << 20);
-        let [first, second, idle] =
-            [1, 2, 3].map(|_| pool.reserve(limit(10)).expect("there is room"));
-        first.begin().expect("all is well");
-        second.begin().expect("all is well");
-        let total = pool.0.total_bytes;
-        assert_eq!((look(&first, total), look(&second, total)), (None, None));
-        assert_eq!(look(&first, total + 7), None);
-        assert_eq!(look(&idle, total + 7), None, "it does not compute");
-        let why = EndReason::BeganLast;
-        assert_eq!(look(&second, total - 1), Some((total + 7, why)), "although memory is back");
-        second.end();
-        assert_eq!(look(&first, total), None, "the peak is known");
-        let why = EndReason::PassedShare { bytes: total - PROCESS_BYTES - 30 * MIB + 9 };
-        assert_eq!(look(&first, total + 9), Some((total + 9, why)), "another one, alone");
-    }
-
-    /// A session that took more than its share did not end: one that began later did, which had
-    /// kept within its own.
-    #[test]
-    fn the_session_that_passed_its_share_ends() {
-        let pool = pool(1 << 20);
-        let [first, second, third] =
-            [1, 2, 3].map(|_| pool.reserve(limit(10)).expect("there is room"));
-        first.begin().expect("all is well");
-        // All three may take 30 MiB.
-        assert_eq!(look(&first, limit(30)), None);
-        // The second runs as two parties.
-        let parts = second.split(2);
-        first.end();
-        parts.iter().for_each(|part| part.begin().expect("all is well"));
-        assert_eq!(look(&parts[0], limit(37)), None, "there is room");
-        assert_eq!(look(&parts[1], limit(36)), None, "there is room");
-        first.begin().expect("all is well");
-        third.begin().expect("all is well");
-        let total = pool.0.total_bytes;
-        let all = [&first, &third, &parts[0], &parts[1]];
-        let ended = all.map(|share| look(share, total + 1));
-        let why = EndReason::PassedShare { bytes: 7 * MIB };
-        assert_eq!(ended, [None, None, None, Some((total + 1, why))]);
-        let passed = Passed { resident_bytes: total + 1, why };
-        let failure = parts[1].failure(passed);
-        assert!(failure.message().ends_with("; this session passed its share by 7.0 MiB"));
-        drop((parts, second));
-        let ended = [&first, &third].map(|share| look(share, total + 9));
-        assert_eq!(ended, [None, Some((total + 9, EndReason::BeganLast))]);
-    }
-
-    #[test]
-    fn parts_hold_the_whole() {
-        let pool = pool(100);
-        let whole = pool.reserve(limit(60)).expect("it is free");
-        let mut parts = whole.split(2);
-        drop(whole);
-        let one = parts.pop().expect("two parts");
-        assert_eq!(one.limit_bytes(), limit(30));
-        drop(parts);
-        assert_eq!(pool.free_bytes(), 40 * MIB);
-        one.begin().expect("nobody else has it");
-        assert!(one.begin().is_err(), "one session at a time");
-        drop(one);
-        assert_eq!(pool.free_bytes(), 100 * MIB);
-        assert!(pool.0.state().computing.is_empty());
     }
 }

@@ -187,7 +187,7 @@ pub fn preprocess(
     let stored = store(&prepared, (planned, &agreed.session), (making, &run.resources), mesh);
     let stored = stored.map_err(|failure| {
         let failure = progress.cancel().or_reason(failure);
-        failure.revealed(format!("{}; nothing is stored", Disclosed::Wish.sentence()))
+        failure.revealed(format!("{}; nothing is stored", Disclosed::Proposal.sentence()))
     })?;
     progress.cancel().release()?;
     let party = usize::from(prepared.party);
@@ -334,7 +334,7 @@ fn join<'a>(
             agreement::give_up_all(mesh, &failure);
             let failure = progress.cancel().or_reason(failure);
             let unrevealed = failure.revealed.is_none();
-            Err(if unrevealed { failure.revealed(Disclosed::Wish.sentence()) } else { failure })
+            Err(if unrevealed { failure.revealed(Disclosed::Proposal.sentence()) } else { failure })
         }
     }
 }

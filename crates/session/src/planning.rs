@@ -1,41 +1,32 @@
 //! Plans a traced program so that the whole process stays within its memory limit.
 
+mod attempt;
 mod blocks;
 mod garbling;
 mod masks;
 mod needs;
+mod ordering;
 
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{
-    CostModel, Description, FileKind, Hash, Permutation, PermutationKind, PlanDescription,
-};
-use phineus_correlated::demand::BatchScale;
-use phineus_crypto::field::FieldName;
+use phineus_bytecode::{Description, FileKind, Permutation};
+use phineus_plan::Scratch;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
-use phineus_plan::{
-    Claims, Lookahead, OrderOptions, PlanOptions, Scratch, assign, check_ranges, lower_to_field,
-    lower_with_claims, order, plan, window_instructions,
-};
 use phineus_protocols::batch_scale;
-use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
 
-use self::masks::MaskSituation;
-use crate::choices::{NarrowMasks, ProtocolVariant};
 use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::heap;
 use crate::memory_budget::{BudgetParameters, INDEX_ENTRY_BYTES, PlanFigures, does_not_fit};
 use crate::planned::{GarblingPlan, PlannedFile};
-use crate::program_file::ProgramFile;
-use crate::protocol::{Adversary, CostTerms, Protocol, Representation};
-use crate::slices::held_bytes;
+use crate::protocol::{Adversary, Protocol};
 use crate::stored::check_stated;
 use crate::traced::{TracedFile, client_tables_bytes, largest_tables_bytes};
 
 use self::blocks::{open_blocks, plan_blocks};
 use self::garbling::GarblingPlanner;
+use attempt::plan_once;
+pub use ordering::{Ordered, OrderingBounds, magnitude_bits, ordered, unproven_ranges};
 
 /// How long before its need a page is asked for.
 ///
@@ -55,6 +46,7 @@ const ATTEMPTS: usize = 5;
 
 /// First guesses of what only a plan shows: spill slots per frame and scratch wires.
 const SLOTS_GUESS: u64 = 8192;
+
 const SCRATCH_WIRES_GUESS: u64 = 16_384;
 
 impl PlannedFile {
@@ -251,12 +243,18 @@ fn check_state(
     let has_state = !description.regions.is_empty()
         || !description.permutations.is_empty()
         || description.registers > 0;
-    let is_wrong = |permutation: &Permutation| {
-        permutation.kind == PermutationKind::Told && permutation.party != 0
-    };
+    let is_wrong = |permutation: &Permutation| permutation.kind.is_told() && permutation.party != 0;
     if description.permutations.iter().any(is_wrong) {
         let message = "the program has a permutation that another party than the first one is told";
         return Err(Failure::new(codes::NO_OPENING_INSIDE, message));
+    }
+    if description.permutations.iter().any(|permutation| permutation.kind.is_located())
+        && !protocol.looks_up_in_tables()
+    {
+        let name = protocol.name();
+        let message = format!("{name} has no tables that one party looks rows up in");
+        let remedy = Remedy::new("run it with ").field(RunField::Protocol).and(" garbled");
+        return Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy));
     }
     if !has_state || protocol.reveals_inside_blocks(parties) {
         return Ok(());
@@ -397,176 +395,4 @@ fn frames(
         return Ok(FRAMES_MIN);
     }
     Err(does_not_fit(situation.limit_bytes, situation.budget(least).total()))
-}
-
-struct PlanAttempt {
-    file: ProgramFile,
-    description: Description,
-    hash: Hash,
-    frame_count: u64,
-}
-
-impl PlanAttempt {
-    fn plan(&self) -> &PlanDescription {
-        self.description.plan.as_ref().expect("the planner adds it")
-    }
-}
-
-fn plan_once(
-    traced: &TracedFile,
-    (protocol, masks): (Protocol, Masks),
-    situation: &BudgetParameters,
-    (frame_count, spare_frames): (u64, u64),
-    scratch: &Scratch,
-) -> Result<PlanAttempt, Failure> {
-    let options = PlanOptions {
-        protocol: protocol.name().to_owned(),
-        port_order: protocol.port_order(),
-        memory_limit_bytes: situation.limit_bytes,
-        frame_count,
-        computing: Some(traced.computing as u16),
-        layout: situation.layout(),
-        page_wires: situation.page_wires(),
-        lookahead: Lookahead { time_ns: PREFETCH_NS, frames: spare_frames },
-        planner_memory_bytes: planner_memory(situation)?,
-    };
-    let terms = situation.cost_terms(masks);
-    attempt(traced, &options, &mut protocol.costs(&terms), scratch)
-}
-
-/// Units that results may take before their turn: 8 MiB of shares.
-const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
-
-/// Integers in a field are of a smaller magnitude than two to this power: comparisons look at the
-/// difference of two, and at its sign.
-pub fn magnitude_bits(field: FieldName) -> u32 {
-    field.bits() - 2
-}
-
-/// Parameters of ordering besides the program and the protocol.
-#[derive(Clone, Copy)]
-pub struct OrderingBounds {
-    /// The least memory limit of all parties.
-    pub least_limit_bytes: u64,
-    /// Limit on the bytes that a round opens, if it was stated.
-    pub slice_bytes: Option<u64>,
-    pub planner_memory_bytes: u64,
-    /// Whether authenticated inputs are proven to be in range.
-    pub prove_inputs: bool,
-    /// How garbled values become additive.
-    pub y2a: YaoToArithmetic,
-    /// Which masks authenticated integers of few bits hide behind.
-    pub masks: NarrowMasks,
-    /// In what batches correlated randomness is made.
-    pub scale: BatchScale,
-}
-
-/// A program with sharings, and the same in rounds.
-pub struct Ordered {
-    pub assigned: ProgramFile,
-    pub ordered: TracedFile,
-    /// The masks that were chosen, on authenticated shares.
-    pub masks: Masks,
-}
-
-/// `traced` with sharings and in rounds, if the protocol has any.
-pub fn ordered(
-    traced: &TracedFile,
-    protocol: Protocol,
-    parties: usize,
-    bounds: OrderingBounds,
-    scratch: &Scratch,
-) -> Result<Option<Ordered>, Failure> {
-    let program = &mut traced.file.reader()?;
-    let (output, notes) = (scratch.file(), scratch.file());
-    let memory = bounds.planner_memory_bytes;
-    let (file, _) = match protocol.representation() {
-        Representation::AsWritten => return Ok(None),
-        Representation::Sharings(assignment) => assign(program, output, notes, assignment, memory)?,
-        Representation::Field(field) => {
-            let lowering = (magnitude_bits(field), bounds.prove_inputs);
-            lower_to_field(program, output, notes, lowering, memory)?
-        }
-    };
-    let assigned = ProgramFile::new_block(file, traced.file.program());
-    let in_rounds =
-        |masks| in_rounds((traced, &assigned), protocol, parties, (bounds, masks), scratch);
-    let (ordered, masks) = match protocol.field() {
-        None => (in_rounds(Masks::Narrow)?, Masks::Narrow),
-        Some(field) => {
-            let situation =
-                MaskSituation { field, parties, scale: bounds.scale, choice: bounds.masks };
-            masks::ordered(&assigned, &traced.description, situation, in_rounds)?
-        }
-    };
-    Ok(Some(Ordered { assigned, ordered, masks }))
-}
-
-/// An assigned or lowered program in rounds.
-fn in_rounds(
-    (traced, assigned): (&TracedFile, &ProgramFile),
-    protocol: Protocol,
-    parties: usize,
-    (bounds, masks): (OrderingBounds, Masks),
-    scratch: &Scratch,
-) -> Result<TracedFile, Failure> {
-    let OrderingBounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, scale, .. } =
-        bounds;
-    let held_bytes = held_bytes(protocol, least_limit_bytes, slice_bytes);
-    let options = OrderOptions {
-        layout: protocol.layout(parties),
-        window_instructions: window_instructions(least_limit_bytes),
-        window_units: WINDOW_UNITS.max(held_bytes / 2 / SHARE_UNIT_BYTES as u64),
-        held_bytes,
-        planner_memory_bytes,
-    };
-    let variant = ProtocolVariant { y2a, ..ProtocolVariant::default() };
-    let terms = CostTerms { parties, scale, variant, masks };
-    let mut model = protocol.rounds(&terms).expect("what has sharings or a field has rounds");
-    let (output, notes) = (scratch.file(), scratch.file());
-    let (file, written) = order(&mut assigned.reader()?, output, notes, &options, &mut model)?;
-    Ok(TracedFile {
-        file: ProgramFile::new_block(file, traced.file.program()),
-        description: traced.description.clone(),
-        hash: written.hash,
-        kind: FileKind::Program,
-        computing: traced.computing,
-        blocks: None,
-    })
-}
-
-/// Claims about ranges, made in lowering `traced` to a field, that cannot be proven.
-pub fn unproven_ranges(
-    traced: &TracedFile,
-    field: FieldName,
-    OrderingBounds { planner_memory_bytes, prove_inputs, .. }: OrderingBounds,
-    scratch: &Scratch,
-) -> Result<Vec<String>, Failure> {
-    let program = &mut traced.file.reader()?;
-    let (output, notes) = (scratch.file(), scratch.file());
-    let bounds = (magnitude_bits(field), prove_inputs);
-    let mut claims = Claims::default();
-    let note = |claim| claims.note(claim);
-    let (file, _) = lower_with_claims(program, output, notes, bounds, planner_memory_bytes, note)?;
-    let lowered = ProgramFile::new_block(file, traced.file.program());
-    Ok(check_ranges(&mut lowered.reader()?, &claims, magnitude_bits(field))?)
-}
-
-fn attempt(
-    traced: &TracedFile,
-    options: &PlanOptions,
-    costs: &mut impl CostModel,
-    scratch: &Scratch,
-) -> Result<PlanAttempt, Failure> {
-    let (output, notes) = (scratch.plan_file(), scratch.file());
-    let (file, _, written) = plan(&mut traced.file.reader()?, output, notes, options, costs)?;
-    let file = ProgramFile::new_block(file, traced.file.program());
-    let reader = file.reader()?;
-    debug_assert_eq!(reader.kind(), FileKind::Planned);
-    Ok(PlanAttempt {
-        description: reader.description().clone(),
-        frame_count: reader.frame_count() as u64,
-        hash: written.hash,
-        file,
-    })
 }

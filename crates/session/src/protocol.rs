@@ -295,6 +295,9 @@ pub trait Definition: Sync {
     /// Returns whether this number of computing parties opens values inside a block, and so runs programs with regions.
     fn reveals_inside_blocks(&self, parties: usize) -> bool;
 
+    /// Returns whether one party looks items up in a table that it alone knows.
+    fn looks_up_in_tables(&self) -> bool;
+
     /// The rounds of instructions, if they are ordered.
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>>;
 

@@ -39,8 +39,8 @@ impl Reading {
         (aliases, party): (&[String], Option<u16>),
     ) -> Result<BTreeMap<String, Names>, Failure> {
         let own = candidates(description, party);
-        let brings_nothing = own.is_empty();
-        let ports = if brings_nothing { candidates(description, None) } else { own };
+        let has_no_inputs = own.is_empty();
+        let ports = if has_no_inputs { candidates(description, None) } else { own };
         let mut names: BTreeMap<String, Names> = BTreeMap::new();
         for argument in &self.columns {
             let (left, found) = argument
@@ -63,7 +63,7 @@ impl Reading {
                 }
             }
         }
-        if brings_nothing {
+        if has_no_inputs {
             names.clear();
         }
         Ok(names)

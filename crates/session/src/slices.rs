@@ -27,7 +27,7 @@ const HELD_BYTES_MIN: u64 = 1 << 20;
 const HELD_BYTES_MAX: u64 = 160 << 20;
 
 /// The least of it that counts, whatever a party asks for: a round for each element would be
-/// nobody's wish.
+/// of no use to anybody.
 const SLICE_BYTES_MIN: u64 = 64 << 10;
 
 /// Bytes held for each byte that a product of matrices opens: two elements for the share of the

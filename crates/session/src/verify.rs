@@ -37,7 +37,7 @@ const WHERE_C_DIFFERS: &str = "\
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// The program's own plaintext reference.
-    Twin,
+    Plaintext,
     /// The C program, compiled as plain C.
     PlainC,
     /// The meaning of each operation, in the clear.
@@ -48,7 +48,7 @@ impl Reference {
     /// As the end of a sentence: equals ...
     pub fn name(self) -> &'static str {
         match self {
-            Reference::Twin | Reference::PlainC => "the plaintext answer",
+            Reference::Plaintext | Reference::PlainC => "the plaintext answer",
             Reference::ClearDriver => "the answer computed in the clear",
         }
     }
@@ -143,10 +143,10 @@ pub fn compare(
         (resolved, Some(mut arguments)) => {
             let program = resolved.program().expect("only files have none");
             binding::set_rows(&mut arguments, &files);
-            if let Some(verdict) = with_twin(program, &arguments, &inputs, &outputs)? {
+            if let Some(verdict) = with_reference(program, &arguments, &inputs, &outputs)? {
                 let is_plain_c =
                     run.choice.program.as_ref().is_some_and(|name| is_c(name.as_ref()));
-                let reference = if is_plain_c { Reference::PlainC } else { Reference::Twin };
+                let reference = if is_plain_c { Reference::PlainC } else { Reference::Plaintext };
                 return Ok(Verified { reference, verdict });
             }
             trace(program, &arguments, &scratch)?
@@ -169,15 +169,15 @@ pub fn refuse_stdin(assigned: &BoundTables<'_>) -> Result<(), Failure> {
 }
 
 /// Compares with the plaintext reference, if the program has one.
-fn with_twin(
+fn with_reference(
     program: &dyn Program,
     arguments: &Arguments,
     inputs: &[Table],
     outputs: &[Table],
 ) -> Result<Option<Comparison>, Failure> {
-    match program.twin(arguments, inputs) {
+    match program.reference(arguments, inputs) {
         None => Ok(None),
-        Some(Err(ProgramError::Twin(why))) => Ok(Some(Comparison::Unknown(why))),
+        Some(Err(ProgramError::Reference(why))) => Ok(Some(Comparison::Unknown(why))),
         Some(expected) => Ok(Some(Comparison::of(program.agrees(outputs, &expected?)))),
     }
 }
@@ -259,7 +259,9 @@ fn mismatch(reference: Reference) -> Failure {
     let message = format!("the answer does not equal {}", reference.name());
     let remedy = match reference {
         Reference::PlainC => WHERE_C_DIFFERS,
-        Reference::Twin | Reference::ClearDriver => "this is a bug in Phineus, please report it",
+        Reference::Plaintext | Reference::ClearDriver => {
+            "this is a bug in Phineus, please report it"
+        }
     };
     Failure::new(codes::WRONG_ANSWER, message).remedy(remedy)
 }

@@ -1,4 +1,4 @@
-//! Tables in Apache Parquet's format, compressed in any of the usual ways.
+//! Tables in Apache Parquet's format, compressed with any of the usual codecs.
 //!
 //! Reading decodes the wanted columns only, [`BATCH_ROWS`] rows at a time. Memory is that of the pages
 //! which hold these rows; the survey states how much that is at most for writers that keep to the

@@ -11,10 +11,12 @@ pub(super) const WORDS: [&str; 4] = ["memory", "region", "permutation", "registe
 /// The word for a memory that asks for no method.
 const ANY_METHOD: &str = "any";
 
-const KINDS: [(PermutationKind, &str); 3] = [
+const KINDS: [(PermutationKind, &str); 5] = [
     (PermutationKind::Random, "random"),
     (PermutationKind::RandomWithOrigins, "random_with_origins"),
+    (PermutationKind::RandomLocated, "random_located"),
     (PermutationKind::Told, "told"),
+    (PermutationKind::ToldLocated, "told_located"),
 ];
 
 /// The lines of `description`.
@@ -72,7 +74,8 @@ pub(super) fn read(word: &str, line: &mut LineCursor, into: &mut Description) ->
         "permutation" => {
             let name = line.word("the kind of the permutation")?;
             let kind = KINDS.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind);
-            let what = format!("'{name}' is none of random, random_with_origins and told");
+            let names = KINDS.map(|(_, name)| name).join(", ");
+            let what = format!("'{name}' is none of {names}");
             let kind = kind.ok_or(LineError { at, what })?;
             let party = line.attribute("party")?;
             let what = "party is not below 65536".to_owned();

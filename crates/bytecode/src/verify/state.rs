@@ -27,6 +27,11 @@ impl Verifier<'_> {
                 self.check_register(i.immediates[0], faults);
                 self.revealed.insert(i.immediates[0]);
             }
+            Op::Locate => {
+                self.check_register(i.immediates[0], faults);
+                self.check_locate(i, faults);
+                self.revealed.insert(i.immediates[0]);
+            }
             Op::Switches | Op::Origins | Op::Tell => self.check_permutation(i, faults),
             Op::SwapKnown => {
                 let party = i.immediates[0];
@@ -135,7 +140,7 @@ impl Verifier<'_> {
             return faults.push(format!("there is no permutation {index}, only {count} in all"));
         };
         let (items, kind) = (permutation.items, permutation.kind);
-        let is_told = kind == PermutationKind::Told;
+        let is_told = kind.is_told();
         let (element, count) = match i.op {
             Op::Switches => (ElementType::BIT, permutation.switches()),
             Op::Origins | Op::Tell => {
@@ -157,7 +162,7 @@ impl Verifier<'_> {
         let is_right = match i.op {
             Op::Tell => is_told,
             Op::Origins => kind == PermutationKind::RandomWithOrigins,
-            Op::Switches => true,
+            Op::Switches => kind.has_switches(),
             _ => unreachable!("it is about a permutation"),
         };
         if !is_right {
@@ -179,6 +184,50 @@ impl Verifier<'_> {
         }
     }
 
+    fn check_locate(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        let [_, told, hiding, last] = i.immediates;
+        let permutation = |index: u64| self.description.permutations.get(index as usize).copied();
+        let (Some(list), Some(hider)) = (permutation(told), permutation(hiding)) else {
+            let count = self.description.permutations.len();
+            return faults.push(format!(
+                "there are no permutations {told} and {hiding}, only {count} in all"
+            ));
+        };
+        let kinds = (list.kind, hider.kind);
+        if kinds != (PermutationKind::ToldLocated, PermutationKind::RandomLocated) {
+            faults.push(
+                "items are located in a told_located and a random_located permutation".to_owned(),
+            );
+        } else if list.items != hider.items || list.party == hider.party {
+            faults.push(format!(
+                "permutations {told} and {hiding} are of one party, or not of equally many items"
+            ));
+        }
+        let element = ElementType::unsigned(list.item_bits());
+        if element != i.element.shared(Sharing::Any) {
+            faults.push(format!("this is {element} for permutation {told}, not {}", i.element));
+        }
+        let is_partial = |index, op, count| match self.brought.get(&(index, op)) {
+            Some(brought) => brought.first_gap(count).is_some(),
+            None => true,
+        };
+        if is_partial(told, Op::Tell, list.items.into())
+            || is_partial(hiding, Op::Switches, hider.switches())
+        {
+            faults.push(format!(
+                "permutations {told} and {hiding} are used before all of them is there"
+            ));
+        }
+        for index in [told, hiding] {
+            if self.located.insert(index, last > 0) == Some(true) {
+                faults.push(format!("permutation {index} was used for the last time before"));
+            }
+        }
+        if last > 1 {
+            faults.push(format!("'last' is 0 or 1, not {last}"));
+        }
+    }
+
     /// Checks that of each permutation all is used or nothing.
     pub(super) fn finish_state(&self, faults: &mut Vec<String>) {
         let mut partly: Vec<u64> = Vec::new();
@@ -191,8 +240,11 @@ impl Verifier<'_> {
                 Op::Origins | Op::Tell => permutation.items.into(),
                 _ => unreachable!("nothing else is noted"),
             };
-            let has_switches = self.brought.contains_key(&(*index, Op::Switches));
-            if brought.first_gap(all).is_some() || !has_switches {
+            let is_used = match permutation.kind.is_located() {
+                true => self.located.contains_key(index),
+                false => self.brought.contains_key(&(*index, Op::Switches)),
+            };
+            if brought.first_gap(all).is_some() || !is_used {
                 partly.push(*index);
             }
         }

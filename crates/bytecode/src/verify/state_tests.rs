@@ -17,12 +17,16 @@ fn description() -> Description {
     let permutation = |kind| Permutation { party: 0, items: 4, kind };
     let kinds =
         [PermutationKind::Random, PermutationKind::RandomWithOrigins, PermutationKind::Told];
+    let located = [
+        permutation(PermutationKind::RandomLocated),
+        Permutation { party: 1, ..permutation(PermutationKind::ToldLocated) },
+    ];
     let memory =
         |method| Memory { name: "a \"b\"".to_owned(), columns: vec![BYTE, ITEM], rows: 10, method };
     Description {
         parties: vec!["a".to_owned(), "b".to_owned()],
         regions: vec![Region { element: BYTE, rows: 10 }].into(),
-        permutations: kinds.map(permutation).to_vec().into(),
+        permutations: [kinds.map(permutation).to_vec(), located.to_vec()].concat().into(),
         registers: 2,
         memories: [None, Some(MemoryMethod::SquareRoot)].map(memory).to_vec().into(),
         ..Description::default()
@@ -35,7 +39,7 @@ struct Draft(Vec<Instruction>, u64);
 
 impl Draft {
     fn push(
-        mut self,
+        self,
         op: Op,
         (element, lanes): (ElementType, u32),
         operands: &[u64],
@@ -44,6 +48,19 @@ impl Draft {
         let mut instruction = Instruction::new(op, element, lanes);
         instruction.operands[..operands.len()].copy_from_slice(operands);
         instruction.immediates[..2].copy_from_slice(&immediates);
+        self.record(instruction)
+    }
+
+    /// Locates value 3, an item, by a told permutation and a hiding one.
+    fn locate(self, [told, hiding]: [u64; 2], last: u64) -> Draft {
+        let mut instruction = Instruction::new(Op::Locate, ITEM, 1);
+        instruction.operands[0] = 3;
+        instruction.immediates = [1, told, hiding, last];
+        self.record(instruction)
+    }
+
+    fn record(mut self, mut instruction: Instruction) -> Draft {
+        let op = instruction.op;
         for k in 0..op.info().results.len() {
             instruction.results[k] = self.1;
             self.1 += 1;
@@ -122,9 +139,10 @@ fn permutations_bring_what_they_have() {
     right.is_right();
     values().push(Op::Switches, all, &[], [2, 0]).has("before all of it is told");
     values().push(Op::Switches, bits, &[], [0, 4]).has("permutation 0 has 5, not 2 from 4");
-    values().push(Op::Switches, bits, &[], [3, 0]).has("no permutation 3");
+    values().push(Op::Switches, bits, &[], [5, 0]).has("no permutation 5");
     values().push(Op::Switches, (ITEM, 2), &[], [0, 0]).has_first("switches are u1");
     values().push(Op::Switches, bits, &[], [0, 0]).has("used in part");
+    values().push(Op::Switches, bits, &[], [4, 0]).has_first("permutation 4 has no switches");
     told.has("used in part");
     let whole = values().push(Op::Switches, all, &[], [0, 0]);
     let last = (ElementType::BIT, 1);
@@ -171,6 +189,29 @@ fn memories_are_set_and_then_accessed() {
     opened.clone().push(cell.0, cell.1, &[], [0, 1]).has("column 1 of memory 0 is u2");
     let changed = opened.push(Op::MemoryChange, (BYTE, 1), &[0], [0, 0]);
     changed.push(cell.0, cell.1, &[], [0, 0]).has("after the row was changed");
+}
+
+#[test]
+fn items_are_located_in_what_was_told() {
+    let all = (ElementType::BIT, 5);
+    let item = values().push(Op::Constant, (ITEM, 1), &[], [0, 0]);
+    let told = item.clone().push(Op::Tell, (ITEM, 4), &[1], [4, 0]);
+    let both = told.clone().push(Op::Switches, all, &[], [3, 0]);
+    let right = both.clone().locate([4, 3], 0).locate([4, 3], 1);
+    right.is_right();
+    right.push(Op::RegionLoadAt, (BYTE, 1), &[], [0, 1]).is_right();
+    told.has("permutation 4 is used in part");
+    both.clone().has_first("permutation 3 is used in part");
+    told.clone().locate([4, 3], 0).has_first("before all of them is there");
+    item.push(Op::Switches, all, &[], [3, 0]).locate([4, 3], 0).has_first("before all of them");
+    let ended = both.clone().locate([4, 3], 1).locate([4, 3], 0);
+    ended.has_first("used for the last time before");
+    both.clone().locate([3, 4], 0).has_first("a told_located and a random_located");
+    both.clone().locate([4, 7], 0).has_first("no permutations 4 and 7");
+    both.clone().locate([4, 3], 2).has("'last' is 0 or 1, not 2");
+    let part = values().push(Op::LaneSlice, (ITEM, 2), &[1], [0, 4]);
+    let part = part.push(Op::Tell, (ITEM, 2), &[3], [4, 2]);
+    part.push(Op::Tell, (ITEM, 2), &[3], [4, 0]).has_first("from its first row to its last");
 }
 
 /// Operations on state are never split into issue and finish.

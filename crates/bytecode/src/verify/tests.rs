@@ -19,7 +19,7 @@ fn violations(
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let found = verify(&mut reader).expect("just written");
     let bounded = verify_within(&mut reader, 0).expect("just written");
-    assert_eq!(found, bounded, "both ways to know the shapes find the same");
+    assert_eq!(found, bounded, "both methods to know the shapes find the same");
     found
 }
 

@@ -22,7 +22,7 @@ impl<'m> Interpreter<'m> {
             let path = paths.pop().expect("there is one");
             self.access.values.emit.begin(path.block);
             self.access.memory.apply(&path.log);
-            *self.opened.stack.last_mut().expect("ways are in a frame") = path.frame;
+            *self.opened.stack.last_mut().expect("paths are in a frame") = path.frame;
             return Ok(path.values);
         }
         let columns = self.columns(goal, &mut paths)?;
@@ -61,7 +61,7 @@ impl<'m> Interpreter<'m> {
             self.access.values.emit.tracer.jump(next);
         }
         self.access.values.emit.begin(next);
-        *self.opened.stack.last_mut().expect("ways are in a frame") = frame;
+        *self.opened.stack.last_mut().expect("paths are in a frame") = frame;
         for (place, data) in known {
             self.put_at(place, &data, &mut values)?;
         }
@@ -169,7 +169,7 @@ impl<'m> Interpreter<'m> {
         match place {
             Location::Value(at) => values[at] = data.clone(),
             Location::Register(register) => {
-                let frame = self.opened.stack.last_mut().expect("ways are in a frame");
+                let frame = self.opened.stack.last_mut().expect("paths are in a frame");
                 frame.registers[register as usize] = data.clone();
             }
             Location::Memory(object, offset, bytes) => {

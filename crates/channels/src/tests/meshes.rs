@@ -275,7 +275,7 @@ fn the_same_party_twice_is_told_on_both_sides() {
     // site_c is missing, so that the others still gather when the second site_b comes.
     for over in [TestTransport::Tls, TestTransport::Quic] {
         let (cluster, securities) = world(over, 3);
-        // The twin has site_b's key, but a port of its own.
+        // The second process has site_b's key, but a port of its own.
         let ports: Vec<u16> = cluster.parties().iter().map(port_of).collect();
         let other = ClusterConfig::local(NAMES.into_iter().zip([ports[0], free_port(), ports[2]]));
         let other = other.with_transport(over.transport());

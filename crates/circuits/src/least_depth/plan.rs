@@ -1,10 +1,10 @@
 //! Finds the prefix network that computes carries with the fewest ANDs at a given depth.
 //!
-//! Dynamic programming over two ways to build a network (Ladner, Fischer, "Parallel prefix
+//! Dynamic programming over two methods to build a network (Ladner, Fischer, "Parallel prefix
 //! computation", Journal of the ACM 27, 1980, figures 1 and 2): *split* solves two halves and
 //! sends the lower half's last result to all of the upper half; *pair* joins neighbours, solves
 //! half as many and fills in every second result. The recursion of the paper fixes the choice;
-//! here every `n`, depth and way is weighed by its ANDs, a group's generate and propagate bit
+//! here every `n`, depth and method is weighed by its ANDs, a group's generate and propagate bit
 //! counting one each.
 //!
 //! Depths are relative to the propagate bits of the elements: generate bits come one level later,
@@ -51,7 +51,7 @@ pub(super) enum PrefixStrategy {
     Split(usize),
 }
 
-/// The best ways found so far.
+/// The best strategies found so far.
 #[derive(Default)]
 pub(super) struct BestNetworks {
     known: HashMap<PrefixProblem, Option<(usize, PrefixStrategy)>>,
@@ -63,11 +63,11 @@ pub(super) fn carry_depth(n: usize) -> u32 {
 }
 
 impl BestNetworks {
-    /// The way with the fewest ANDs.
+    /// The strategy with the fewest ANDs.
     ///
     /// # Panics
     /// If the depth is too small for the problem.
-    pub(super) fn way(&mut self, problem: PrefixProblem) -> PrefixStrategy {
+    pub(super) fn strategy(&mut self, problem: PrefixProblem) -> PrefixStrategy {
         self.best(problem).expect("the depth suffices").1
     }
 
@@ -93,11 +93,11 @@ impl BestNetworks {
             return Some((cost * n, PrefixStrategy::Direct));
         }
         let mut best: Option<(usize, PrefixStrategy)> = None;
-        let mut offer = |cost: Option<usize>, way: PrefixStrategy| {
+        let mut offer = |cost: Option<usize>, strategy: PrefixStrategy| {
             if let Some(cost) = cost
                 && best.is_none_or(|(least, _)| cost < least)
             {
-                best = Some((cost, way));
+                best = Some((cost, strategy));
             }
         };
         if problem.last_early {

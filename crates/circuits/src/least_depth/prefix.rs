@@ -91,11 +91,11 @@ fn solve_carries(
     carry: Wire,
     problem: PrefixProblem,
 ) -> Vec<Wire> {
-    match plans.way(problem) {
+    match plans.strategy(problem) {
         PrefixStrategy::Direct => elements.iter().map(|element| element.carry(r, carry)).collect(),
         PrefixStrategy::Tighter => solve_carries(r, plans, elements, carry, problem.tighter()),
         PrefixStrategy::Pair => {
-            let inner = problem.paired().expect("a way that was chosen can be gone");
+            let inner = problem.paired().expect("a strategy that was chosen can be gone");
             let (first, rest) = elements.split_at(elements.len() % 2);
             let mut out: Vec<Wire> = first.iter().map(|element| element.carry(r, carry)).collect();
             let mut below = out.first().copied().unwrap_or(carry);
@@ -126,11 +126,11 @@ fn solve_groups(
     elements: &[PrefixElement],
     problem: PrefixProblem,
 ) -> Vec<PrefixElement> {
-    match plans.way(problem) {
+    match plans.strategy(problem) {
         PrefixStrategy::Direct => elements.to_vec(),
         PrefixStrategy::Tighter => solve_groups(r, plans, elements, problem.tighter()),
         PrefixStrategy::Pair => {
-            let inner = problem.paired().expect("a way that was chosen can be gone");
+            let inner = problem.paired().expect("a strategy that was chosen can be gone");
             let (first, rest) = elements.split_at(elements.len() % 2);
             let mut halves = first.to_vec();
             halves.extend(join_neighbours(r, rest));
@@ -165,7 +165,7 @@ fn solve_carry(
     carry: Wire,
     problem: PrefixProblem,
 ) -> Wire {
-    match plans.way(problem) {
+    match plans.strategy(problem) {
         PrefixStrategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let middle = solve_carry(r, plans, &elements[..low], carry, lower);
@@ -181,7 +181,7 @@ fn solve_group(
     elements: &[PrefixElement],
     problem: PrefixProblem,
 ) -> PrefixElement {
-    match plans.way(problem) {
+    match plans.strategy(problem) {
         PrefixStrategy::Split(low) => {
             let (lower, upper) = problem.split(low);
             let lower = solve_group(r, plans, &elements[..low], lower);

@@ -110,7 +110,7 @@ pub(crate) fn run(
         if let Some(accelerator) = accelerator {
             document["gpu"] = accelerator.to_json();
         }
-        document["ways"] =
+        document["variants"] =
             all.iter().map(|(variant, plan)| variant_to_json(*variant, plan, explain)).collect();
         console.document(document);
         return Ok(());
@@ -219,7 +219,7 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     planned.file.reader()?.for_each::<Failure>(|instruction| {
         let begins = !instruction.op.is_directive() && instruction.phase != Phase::Finish;
         rounds += u64::from(match instruction.op {
-            Op::Reveal => 1,
+            Op::Reveal | Op::Locate => 1,
             // All rows that a party is told take one round.
             Op::Tell => u32::from(instruction.immediates[1] == 0),
             op if op.is_stateful() || !begins => 0,

@@ -2,26 +2,23 @@
 //! the run.
 
 mod children;
+mod collecting;
+mod following;
+mod places;
 
-use std::cmp::Reverse;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::sync::mpsc::{self, Sender};
 
-use phineus_bytecode::{Description, Encoding, Table};
-use phineus_channels::{Identity, TrustStore};
-use phineus_crypto::Prg;
+use phineus_bytecode::{Description, Table};
 use phineus_session::binding::{self, BoundTables};
 use phineus_session::connecting::check_parties;
 use phineus_session::correlated;
-use phineus_session::failure::{Exit, Failure, codes};
+use phineus_session::failure::{Failure, codes};
 use phineus_session::party::{StoredReport, check_ot, check_preprocessed, open_key};
 use phineus_session::ports::Files;
 use phineus_session::private_directory::PrivateDirectory;
-use phineus_session::progress::{Event, Listener, Snapshot};
 use phineus_session::registry::Registry;
 use phineus_session::report::RunReport;
 use phineus_session::resolve::resolve;
@@ -32,21 +29,17 @@ use phineus_session::settings::{
     Cluster, PreprocessSettings, PreprocessingMode, ProtocolChoice, Run,
 };
 use phineus_session::sizing::stated_rows;
-use phineus_session::text_key;
-use phineus_tables::{Content, Input, TextKey, open};
 
 use crate::cancel::cancel;
-use crate::display::{ChildExit, ChildMessage, Display};
+use crate::display::{ChildMessage, Display};
 use crate::leftovers::leftovers;
-use crate::results::child_file;
 
 use children::{REPORT, child_command, key_file, preprocessing_options, stored_file};
-
-/// Where a child finds the key of texts, beside its own keys.
-pub(crate) const TEXT_KEY: &str = "text.key";
-
-/// How long the other children may take to end after the first failed.
-const FAREWELL: Duration = Duration::from_secs(10);
+use collecting::{collect, read_json};
+pub(crate) use collecting::{report_beside, write_description};
+use following::follow;
+pub(crate) use places::TEXT_KEY;
+use places::prepare_places;
 
 /// Results of the child processes.
 pub(crate) struct LocalRun {
@@ -223,269 +216,4 @@ fn with_clients_rows(run: &Run, cast: &Roles, description: &Description, files: 
         }
     }
     run
-}
-
-/// Makes each party's directory with its keys, and the common cluster.toml.
-fn prepare_places(
-    directory: &Path,
-    names: &[String],
-    key: Option<&TextKey>,
-) -> Result<(), Failure> {
-    let identities: Vec<Identity> = names
-        .iter()
-        .map(|name| Identity::create(&directory.join(name), name))
-        .collect::<Result<_, _>>()?;
-    let mut cluster = String::new();
-    // All ports are held until all are known, so that they differ.
-    let listeners: Vec<TcpListener> =
-        names.iter().map(|_| free_port()).collect::<Result<_, _>>()?;
-    for (name, listener) in names.iter().zip(&listeners) {
-        let own = directory.join(name);
-        std::fs::create_dir(own.join("out"))?;
-        if let Some(key) = key {
-            text_key::store(key, &own.join(TEXT_KEY))?;
-        }
-        let mut trusted = TrustStore::load(&own)?;
-        for peer in identities.iter().filter(|peer| peer.name() != name) {
-            trusted.trust(peer.name(), peer.fingerprint())?;
-        }
-        let address = listener.local_addr()?;
-        cluster.push_str(&format!("[[party]]\nname = \"{name}\"\naddress = \"{address}\"\n"));
-    }
-    std::fs::write(directory.join("cluster.toml"), cluster)?;
-    Ok(())
-}
-
-/// Ports for children: below those that the system gives to outgoing connections (32768 on Linux, 49152
-/// elsewhere), one of which could take a port between its choice here and its use by a child.
-const PORTS: std::ops::Range<u16> = 12_288..32_768;
-
-/// Attempts to find a free one of [`PORTS`].
-const PORT_ATTEMPTS: usize = 64;
-
-/// Listens at a free port of this machine, which another process is unlikely to look for now.
-fn free_port() -> std::io::Result<TcpListener> {
-    let mut prg = Prg::from_os().map_err(std::io::Error::other)?;
-    for _ in 0..PORT_ATTEMPTS {
-        let number = prg.next_block().to_bits() as u16 % (PORTS.end - PORTS.start);
-        if let Ok(listener) = TcpListener::bind(("127.0.0.1", PORTS.start + number)) {
-            return Ok(listener);
-        }
-    }
-    TcpListener::bind("127.0.0.1:0")
-}
-
-/// Relays what the children say until all have ended.
-fn follow(
-    parties: &mut ChildProcesses,
-    events: &Receiver<(usize, Option<ChildMessage>)>,
-    display: &Display,
-) -> Result<(), Failure> {
-    let count = parties.0.len();
-    let mut snapshots = vec![Snapshot::default(); count];
-    let mut failures: Vec<Option<Failure>> = vec![None; count];
-    let mut is_over = vec![false; count];
-    let mut died: Option<usize> = None;
-    let mut deadline: Option<Instant> = None;
-    let mut is_interrupted = false;
-    loop {
-        match events.recv_timeout(Duration::from_millis(100)) {
-            Ok((index, Some(ChildMessage::Session(event)))) => match event {
-                Event::Stage { .. } | Event::Waiting { .. } | Event::Warning { .. } => {
-                    display.hear(event);
-                }
-                Event::Note { text } => {
-                    let text = format!("{}: {text}", parties.0[index].name);
-                    display.hear(Event::Note { text });
-                }
-                Event::Running(snapshot) => {
-                    snapshots[index] = snapshot;
-                    if let Some(merged) = merge(&snapshots) {
-                        display.hear(Event::Running(merged));
-                    }
-                }
-            },
-            Ok((index, Some(ChildMessage::End(ChildExit::Failed { failure })))) => {
-                failures[index] = Failure::from_json(&failure);
-                deadline.get_or_insert(Instant::now() + FAREWELL);
-            }
-            Ok((index, None)) => is_over[index] = true,
-            Ok((_, Some(ChildMessage::End(ChildExit::Done)))) | Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-        if cancel().is_requested() && !is_interrupted {
-            is_interrupted = true;
-            deadline = Some(Instant::now() + FAREWELL);
-            parties.0.iter().for_each(|party| interrupt_child(&party.child));
-        }
-        if died.is_none() && !is_interrupted {
-            let is_silent = |index: usize| is_over[index] && failures[index].is_none();
-            died = died_silently(parties, is_silent)?;
-            // Those who have not met it yet would wait for it until their time is over.
-            if let Some(died) = died {
-                deadline.get_or_insert(Instant::now() + FAREWELL);
-                let others = parties.0.iter().enumerate().filter(|(index, _)| *index != died);
-                others.for_each(|(_, party)| interrupt_child(&party.child));
-            }
-        }
-        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            break;
-        }
-    }
-    display.clear();
-    if is_interrupted {
-        return Err(Failure::interrupted());
-    }
-    if died.is_some() {
-        // They were told to stop.
-        failures.iter_mut().for_each(|failure| {
-            failure.take_if(|failure| failure.code.exit == Exit::Interrupted);
-        });
-    }
-    judge(parties, &failures, died, deadline.is_some())
-}
-
-/// The first of the silent children that has ended badly, without a word of why.
-fn died_silently(
-    parties: &mut ChildProcesses,
-    is_silent: impl Fn(usize) -> bool,
-) -> Result<Option<usize>, Failure> {
-    for (index, party) in parties.0.iter_mut().enumerate().filter(|(index, _)| is_silent(*index)) {
-        if party.child.try_wait()?.is_some_and(|status| !status.success()) {
-            return Ok(Some(index));
-        }
-    }
-    Ok(None)
-}
-
-/// The failure that began it: not that of a child which only lost its peer.
-fn judge(
-    parties: &mut ChildProcesses,
-    failures: &[Option<Failure>],
-    died: Option<usize>,
-    is_cut_short: bool,
-) -> Result<(), Failure> {
-    // Of several for whom memory is too little, the one who needs the most.
-    let rank = |failure: &&Failure| {
-        (failure.code.exit == Exit::PeerLost, Reverse(failure.needed_bytes.unwrap_or(u64::MAX)))
-    };
-    let root = failures.iter().flatten().min_by_key(rank);
-    if let Some(failure) = root
-        && failure.code.exit != Exit::PeerLost
-    {
-        return Err(failure.clone());
-    }
-    if let Some(party) = died.map(|died| &mut parties.0[died]) {
-        let status = party.child.wait()?;
-        return Err(ended_badly(party, status));
-    }
-    for party in &mut parties.0 {
-        if is_cut_short {
-            let _ = party.child.kill();
-        }
-        let status = party.child.wait()?;
-        let is_known = failures.iter().flatten().next().is_some();
-        if !status.success() && (status.code().is_none() || !is_known) {
-            return Err(ended_badly(party, status));
-        }
-    }
-    root.map_or(Ok(()), |failure| Err(failure.clone()))
-}
-
-/// The failure of a run of which a party's process has ended without saying why.
-fn ended_badly(party: &ChildProcess, status: ExitStatus) -> Failure {
-    let message = format!("the process of {} ended with {status}", party.name);
-    Failure::new(codes::PROCESS_ENDED, message)
-}
-
-fn interrupt_child(child: &Child) {
-    if let Ok(id) = libc::pid_t::try_from(child.id()) {
-        // SAFETY: sends a signal to a child that was not waited for, so its number is its own.
-        unsafe { libc::kill(id, libc::SIGINT) };
-    }
-}
-
-/// Combined progress of the parties: that of the slower one, and the memory of the larger one.
-fn merge(snapshots: &[Snapshot]) -> Option<Snapshot> {
-    if snapshots.iter().any(|snapshot| snapshot.total == 0) {
-        return None;
-    }
-    let share = |s: &Snapshot| s.done as f64 / s.total as f64;
-    let slowest = snapshots.iter().min_by(|a, b| share(a).total_cmp(&share(b)))?;
-    let memory_bytes = snapshots.iter().map(|snapshot| snapshot.memory_bytes).max()?;
-    Some(Snapshot { memory_bytes, waiting_for: None, ..slowest.clone() })
-}
-
-/// Reads reports and outputs of children that succeeded.
-fn collect(parties: &ChildProcesses, files: Files) -> Result<LocalRun, Failure> {
-    let read = |path: PathBuf| std::fs::read(&path).map_err(|error| Failure::file(&path, &error));
-    let first = &parties.0[0].directory;
-    let description: Description = read_json(&first.join("out/description.json"))?;
-    let reports = parties
-        .0
-        .iter()
-        .map(|party| read_json(&party.directory.join(REPORT)))
-        .collect::<Result<Vec<RunReport>, Failure>>()?;
-    let mut outputs = Vec::new();
-    for (index, port) in description.outputs.iter().enumerate() {
-        let files: Vec<PathBuf> = port
-            .parties
-            .iter()
-            .map(|&party| child_file(&parties.0[usize::from(party)].directory.join("out"), index))
-            .collect();
-        let contents =
-            files.iter().map(|file| read(file.clone())).collect::<Result<Vec<_>, _>>()?;
-        if contents.windows(2).any(|pair| pair[0] != pair[1]) {
-            let message = format!("the parties got different results for '{}'", port.name);
-            return Err(Failure::new(codes::PARTIES_DIFFER, message)
-                .remedy("this is a bug in Phineus, please report it"));
-        }
-        // Results of text columns are written as the hashes that they are.
-        let mut columns = port.columns.clone();
-        for column in columns.iter_mut().filter(|column| column.encoding == Encoding::Text) {
-            column.encoding = Encoding::Hex;
-        }
-        let input = Input::of(open(Content::Path(files[0].clone()))?, port.rows);
-        let table = input.read(&columns, &[], &TextKey::within_a_file())?.table;
-        outputs.push(Some(restored(table, port)));
-    }
-    Ok(LocalRun { description, reports, outputs, files })
-}
-
-/// Reads what a child has written for its parent.
-fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, Failure> {
-    let text = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    serde_json::from_slice(&text).map_err(|what| {
-        Failure::new(
-            codes::UNREADABLE_REPORT,
-            format!("a report of our own is not readable: {what}"),
-        )
-    })
-}
-
-/// Where a child of `preprocess` leaves its report, seen from its directory for results.
-pub(crate) fn report_beside(directory: &Path) -> PathBuf {
-    directory.with_file_name(REPORT)
-}
-
-/// The table with the columns that the port states.
-fn restored(table: Table, port: &phineus_bytecode::OutputPort) -> Table {
-    let mut restored = Table::zeros(port.columns.clone(), table.row_count());
-    for row in 0..table.row_count() {
-        for column in 0..port.columns.len() {
-            restored.set_cell(row, column, table.cell(row, column));
-        }
-    }
-    restored
-}
-
-/// Writes what the parent needs to understand a child's results.
-pub(crate) fn write_description(
-    directory: &Path,
-    description: &Description,
-) -> Result<(), Failure> {
-    let path = directory.join("description.json");
-    let mut file = std::fs::File::create(&path).map_err(|error| Failure::file(&path, &error))?;
-    let text = serde_json::to_vec(description).expect("a description is text and numbers");
-    Ok(file.write_all(&text)?)
 }

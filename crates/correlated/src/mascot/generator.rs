@@ -14,6 +14,7 @@ use std::sync::Arc;
 use phineus_channels::{Channel, Parties, SEND_AHEAD_BYTES};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Prg, declassify};
+use phineus_ot::base::{BaseOts, EndemicOts};
 use phineus_ot::{FieldBits, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
@@ -94,6 +95,22 @@ impl<F: Field, C: Channel> Generator<F, C> {
     /// # Panics
     /// If OT would use fields of fewer than 2^2 elements: its messages would be too long.
     pub fn setup(
+        parties: Parties<C>,
+        prg: Prg,
+        session: &SessionId,
+        field: FieldBits,
+    ) -> Result<Generator<F, C>, CorrelatedError> {
+        Self::setup_over::<EndemicOts>(parties, prg, session, field)
+    }
+
+    /// As [`Generator::setup`], over base OTs from `B`; all parties use the same.
+    ///
+    /// # Errors
+    /// As [`Generator::setup`].
+    ///
+    /// # Panics
+    /// As [`Generator::setup`].
+    pub fn setup_over<B: BaseOts>(
         mut parties: Parties<C>,
         mut prg: Prg,
         session: &SessionId,
@@ -110,7 +127,8 @@ impl<F: Field, C: Channel> Generator<F, C> {
         for turn in 0..count {
             let peer = (turn + count - me) % count;
             if peer != me {
-                let link = PeerState::setup(&mut parties, peer, &mut prg, session, field, *key)?;
+                let link =
+                    PeerState::setup::<B, C>(&mut parties, peer, &mut prg, session, field, *key)?;
                 links[peer] = Some(link);
             }
         }

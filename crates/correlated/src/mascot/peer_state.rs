@@ -7,6 +7,7 @@
 use phineus_channels::{Channel, Parties};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Delta, Prg};
+use phineus_ot::base::BaseOts;
 use phineus_ot::{
     AdversaryModel, FieldBits, RandomOtReceiver, RandomOtSender, SessionId, SoftSpokenReceiver,
     SoftSpokenSender,
@@ -36,7 +37,7 @@ pub(super) struct PeerState<F: Field> {
 
 impl<F: Field> PeerState<F> {
     /// Both directions with `peer`; the party of lower number sends first.
-    pub(super) fn setup<C: Channel>(
+    pub(super) fn setup<B: BaseOts, C: Channel>(
         parties: &mut Parties<C>,
         peer: usize,
         prg: &mut Prg,
@@ -51,10 +52,10 @@ impl<F: Field> PeerState<F> {
         let security = AdversaryModel::Malicious;
         let send = |channel: &mut C, prg: &mut Prg| {
             let delta = Delta::random(prg);
-            SoftSpokenSender::setup_for(channel, prg, &outgoing, field, security, delta)
+            SoftSpokenSender::setup_over::<B>(channel, prg, &outgoing, field, security, delta)
         };
         let receive = |channel: &mut C, prg: &mut Prg| {
-            SoftSpokenReceiver::setup_for(channel, prg, &incoming, field, security)
+            SoftSpokenReceiver::setup_over::<B>(channel, prg, &incoming, field, security)
         };
         let (sender, receiver) = if me < peer {
             let sender = send(channel, prg)?;

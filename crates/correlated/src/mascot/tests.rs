@@ -11,6 +11,7 @@ use std::thread;
 use phineus_channels::{Channel, Parties, memory_mesh, memory_mesh_ahead};
 use phineus_crypto::field::{F32, F61, F128, Field};
 use phineus_crypto::{Block, Prg};
+use phineus_ot::base::{BaseOts, EndemicOts};
 use phineus_ot::{FieldBits, SessionId};
 
 use super::costs::{PartyPair, batch_costs, setup_costs};
@@ -28,9 +29,16 @@ fn generator<F: Field, C: Channel>(
     parties: Parties<C>,
     seed: u128,
 ) -> Result<Generator<F, C>, CorrelatedError> {
+    generator_over::<EndemicOts, F, C>(parties, seed)
+}
+
+fn generator_over<B: BaseOts, F: Field, C: Channel>(
+    parties: Parties<C>,
+    seed: u128,
+) -> Result<Generator<F, C>, CorrelatedError> {
     let prg = prg(parties.me(), seed);
     let session = SessionId::new([seed as u8; 32]);
-    Generator::setup(parties, prg, &session, FieldBits::DEFAULT)
+    Generator::setup_over::<B>(parties, prg, &session, FieldBits::DEFAULT)
 }
 
 /// One party's batch and key share.

@@ -1,4 +1,4 @@
-//! The two ways of moving pages, behind one enum, and what they share.
+//! The two implementations of page transfers, behind one enum, and what they share.
 //!
 //! A back end moves whole pages between frames and the swap file, several at a time, in any order.
 //! It retries what the operating system interrupts or cuts short, knows nothing of encryption, and
@@ -138,7 +138,7 @@ pub(super) enum AttemptResult {
     Done(io::Result<()>),
 }
 
-/// The way pages are moved.
+/// The implementation that moves pages.
 pub(super) enum Backend {
     #[cfg(target_os = "linux")]
     IoUring(Box<UringBackend>),

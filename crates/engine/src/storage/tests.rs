@@ -1,4 +1,4 @@
-//! One suite over every way to move pages: both back ends, with and without registered buffers,
+//! One suite over every backend that moves pages: both kinds, with and without registered buffers,
 //! with and without the page cache.
 
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use super::*;
 const FRAMES: u32 = 8;
 const SLOTS: u32 = 24;
 
-/// One way to move pages.
+/// A backend that moves pages.
 #[derive(Clone, Copy, Debug)]
 enum BackendConfig {
     Uring { registered: bool, page_cache: bool },
@@ -33,16 +33,16 @@ fn config(directory: &Path, page_bytes: u32, depth: u32) -> StorageConfig {
 }
 
 impl TestStorage {
-    fn new(way: BackendConfig, page_bytes: u32, depth: u32) -> TestStorage {
+    fn new(tested: BackendConfig, page_bytes: u32, depth: u32) -> TestStorage {
         let directory = tempfile::tempdir().expect("the temporary directory is writable");
         let frames = FrameMemory::new(FRAMES, page_bytes).expect("a few MiB are free");
-        let (backend, page_cache) = match way {
+        let (backend, page_cache) = match tested {
             BackendConfig::Uring { page_cache, .. } => (StorageBackend::IoUring, page_cache),
             BackendConfig::Threads { page_cache } => (StorageBackend::Threads, page_cache),
         };
         let config = StorageConfig { backend, ..config(directory.path(), page_bytes, depth) };
         let mut storage = start(&config, &frames, page_cache);
-        if matches!(way, BackendConfig::Uring { registered: false, .. }) {
+        if matches!(tested, BackendConfig::Uring { registered: false, .. }) {
             storage.transfers.unregister_buffers();
         }
         TestStorage { storage, frames, _directory: directory }
@@ -115,28 +115,28 @@ fn start(config: &StorageConfig, frames: &FrameMemory, page_cache: bool) -> Stor
         }
         match Storage::with_swap_file(config, frames, swap_file) {
             Err(StorageError::IoUringRefused { .. }) => std::thread::sleep(PAUSE),
-            started => return started.expect("ways() lists what works here"),
+            started => return started.expect("backends() lists what works here"),
         }
     }
     panic!("io_uring works at one time and not at another");
 }
 
-/// Every way that works on this machine.
-fn ways() -> Vec<BackendConfig> {
-    let mut ways = vec![
+/// Every backend that works on this machine.
+fn backends() -> Vec<BackendConfig> {
+    let mut backends = vec![
         BackendConfig::Threads { page_cache: false },
         BackendConfig::Threads { page_cache: true },
     ];
     if let Some(reason) = io_uring_refusal() {
         eprintln!("skipped: io_uring, {reason}");
-        return ways;
+        return backends;
     }
     for registered in [false, true] {
         for page_cache in [false, true] {
-            ways.push(BackendConfig::Uring { registered, page_cache });
+            backends.push(BackendConfig::Uring { registered, page_cache });
         }
     }
-    ways
+    backends
 }
 
 /// The page of `seed`: never repeats, so that a page in the wrong place shows.
@@ -161,8 +161,8 @@ impl TestRng {
 type InFlight = Option<(TransferDirection, usize, u64)>;
 
 /// Random legal issues and finishes, compared with a model that knows every slot's page.
-fn random_run(way: BackendConfig, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
-    let mut rig = TestStorage::new(way, page_bytes, depth);
+fn random_run(tested: BackendConfig, page_bytes: u32, depth: u32, steps: u64, seed: u64) {
+    let mut rig = TestStorage::new(tested, page_bytes, depth);
     let mut dice = TestRng::new(seed);
     let mut slots: Vec<Option<u64>> = vec![None; SLOTS as usize];
     let mut in_flight: Vec<InFlight> = vec![None; FRAMES as usize];
@@ -216,11 +216,11 @@ fn random_run(way: BackendConfig, page_bytes: u32, depth: u32, steps: u64, seed:
 #[test]
 fn pages_come_back_as_they_went() {
     let seed = std::process::id().into();
-    for way in ways() {
+    for tested in backends() {
         for (page_bytes, steps) in [(4 << 10, 1000), (64 << 10, 300), (1 << 20, 60)] {
             for depth in [1, 3, 32] {
-                println!("{way:?}, pages of {page_bytes}, depth {depth}, seed {seed}");
-                random_run(way, page_bytes, depth, steps, seed);
+                println!("{tested:?}, pages of {page_bytes}, depth {depth}, seed {seed}");
+                random_run(tested, page_bytes, depth, steps, seed);
             }
         }
     }
@@ -228,16 +228,16 @@ fn pages_come_back_as_they_went() {
 
 #[test]
 fn interrupted_and_short_transfers_are_continued() {
-    for way in ways() {
-        println!("{way:?}");
-        let mut rig = TestStorage::new(way, 64 << 10, 4);
+    for tested in backends() {
+        println!("{tested:?}");
+        let mut rig = TestStorage::new(tested, 64 << 10, 4);
         rig.plan_fault(0..3, InjectedFault::Refuse(libc::EINTR));
         rig.plan_fault(3..4, InjectedFault::Shorten(4096));
         rig.plan_fault(4..6, InjectedFault::Refuse(libc::EAGAIN));
         rig.plan_fault(6..8, InjectedFault::Shorten(3 * 4096));
         // Past the page cache the kernel itself never answers an odd length.
         if matches!(
-            way,
+            tested,
             BackendConfig::Threads { page_cache: true }
                 | BackendConfig::Uring { page_cache: true, .. }
         ) {
@@ -251,24 +251,24 @@ fn interrupted_and_short_transfers_are_continued() {
 
 #[test]
 fn a_failing_device_is_an_error_at_every_point() {
-    for way in ways() {
+    for tested in backends() {
         for (errno, full) in [(libc::EIO, false), (libc::ENOSPC, true), (libc::EDQUOT, true)] {
             for failing in 0..12 {
-                let mut rig = TestStorage::new(way, 4096, 2);
+                let mut rig = TestStorage::new(tested, 4096, 2);
                 rig.plan_fault(failing..u64::MAX, InjectedFault::Refuse(errno));
                 let outcome = (0..6u32)
                     .try_for_each(|page| rig.issue_out(page, page, page.into()))
                     .and_then(|()| rig.storage.drain(&mut rig.frames))
                     .and_then(|()| (0..6).try_for_each(|page| rig.expect(page, page, page.into())));
                 match outcome.expect_err("one of the twelve transfers failed") {
-                    StorageError::DiskFull { .. } => assert!(full, "{way:?} {failing}"),
+                    StorageError::DiskFull { .. } => assert!(full, "{tested:?} {failing}"),
                     StorageError::Device { source, .. } => {
                         assert_eq!((source.raw_os_error(), full), (Some(errno), false));
                     }
-                    other => panic!("{way:?} {failing}: {other}"),
+                    other => panic!("{tested:?} {failing}: {other}"),
                 }
                 let after = rig.storage.issue_in(&mut rig.frames, FrameIndex(7), SpillSlot(0));
-                assert!(matches!(after, Err(StorageError::Stopped)), "{way:?} {failing}");
+                assert!(matches!(after, Err(StorageError::Stopped)), "{tested:?} {failing}");
             }
         }
     }
@@ -276,18 +276,18 @@ fn a_failing_device_is_an_error_at_every_point() {
 
 #[test]
 fn a_file_cut_short_is_an_error() {
-    for way in ways() {
-        let mut rig = TestStorage::new(way, 4096, 2);
+    for tested in backends() {
+        let mut rig = TestStorage::new(tested, 4096, 2);
         rig.put(0, SLOTS - 1, 1).expect("the disk works");
         rig.storage.transfers.device().file().set_len(4096).expect("our own file");
         let error = rig.expect(0, SLOTS - 1, 1).expect_err("nothing is there");
-        assert!(matches!(error, StorageError::Device { .. }), "{way:?}: {error}");
+        assert!(matches!(error, StorageError::Device { .. }), "{tested:?}: {error}");
     }
 }
 
 #[test]
 fn changed_moved_and_old_pages_are_found() {
-    for way in ways() {
+    for tested in backends() {
         let damages: [fn(&mut TestStorage); 3] = [
             |rig| {
                 let mut page = rig.raw(3);
@@ -302,12 +302,12 @@ fn changed_moved_and_old_pages_are_found() {
             },
         ];
         for damage in damages {
-            let mut rig = TestStorage::new(way, 4096, 2);
+            let mut rig = TestStorage::new(tested, 4096, 2);
             rig.put(0, 3, 3).expect("the disk works");
             rig.put(0, 4, 4).expect("the disk works");
             damage(&mut rig);
             let error = rig.expect(0, 3, 3).expect_err("the page is not what was written");
-            assert!(matches!(error, StorageError::Corrupted { slot: 3 }), "{way:?}: {error}");
+            assert!(matches!(error, StorageError::Corrupted { slot: 3 }), "{tested:?}: {error}");
             assert!(matches!(rig.expect(1, 4, 4), Err(StorageError::Stopped)));
         }
     }
@@ -373,9 +373,9 @@ fn other_frames_are_refused() {
 
 #[test]
 fn dropping_in_any_order_with_transfers_in_flight_is_safe() {
-    for way in ways() {
+    for tested in backends() {
         for frames_first in [false, true] {
-            let mut rig = TestStorage::new(way, 64 << 10, 8);
+            let mut rig = TestStorage::new(tested, 64 << 10, 8);
             for page in 0..FRAMES {
                 rig.issue_out(page, page, page.into()).expect("the disk works");
             }

@@ -73,7 +73,7 @@ impl UringBackend {
         Ok(UringBackend { ring, queued, submitted_at, device, buffers_registered, attempts, idle })
     }
 
-    /// Which way it works, for reports.
+    /// The implementation's name, for reports.
     pub(super) fn name(&self) -> &'static str {
         if self.buffers_registered { "io_uring, registered buffers" } else { "io_uring" }
     }

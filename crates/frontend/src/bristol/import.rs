@@ -195,7 +195,7 @@ impl Program for Circuit {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

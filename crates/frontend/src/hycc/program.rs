@@ -185,7 +185,7 @@ impl Program for Hybrid {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

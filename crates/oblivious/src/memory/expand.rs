@@ -6,6 +6,7 @@ use std::io::{Read, Seek, Write};
 use phineus_bytecode::{ElementType, Instruction, Lane, Memory, MemoryMethod, Op, ProgramReader};
 use phineus_frontend::{ProgramError, Records, Traced, Tracer, Value, lanes_for};
 
+use super::position_map::MapKind;
 use super::scan::{LinearScan, ScannedRow};
 use super::square_root::{AccessKind, SquareRoot, TakenRow};
 
@@ -234,7 +235,8 @@ impl ExpandedMemory {
             let records = self.records(tracer);
             self.store = Some(match self.method {
                 MemoryMethod::Scan => Store::Scan(LinearScan::new(records)),
-                MemoryMethod::SquareRoot => Store::SquareRoot(Box::new(SquareRoot::new(records))),
+                MemoryMethod::SquareRoot => Store::square_root(records, MapKind::Published),
+                MemoryMethod::SquareRootTable => Store::square_root(records, MapKind::Located),
             });
         }
         let store = self.store.as_mut().expect("it was made");
@@ -276,6 +278,10 @@ impl ExpandedMemory {
 }
 
 impl Store {
+    fn square_root(records: Records, kind: MapKind) -> Store {
+        Store::SquareRoot(Box::new(SquareRoot::new(records, kind)))
+    }
+
     fn open(&mut self, index: &Value, kind: AccessKind) -> AccessedRow {
         match self {
             Store::Scan(scan) => AccessedRow::Scanned(scan.open(index)),

@@ -1,8 +1,9 @@
 //! Permutations of rows that no party knows, and the inverse of what they do: Zahur et al. 2016, section V.
 //!
-//! Each of two parties applies a permutation of its own, by a Waksman network whose switches it knows. The position of
-//! each row follows from two more passes: one party hides the order of the rows under a fresh permutation, the other
-//! one is told the result, which is uniform, and moves the numbers of the rows by it.
+//! Each of two parties applies a permutation of its own, by a Waksman network whose switches it knows. For the position
+//! map, one party hides the order of the rows under a fresh permutation by one more pass, and the other one is told the
+//! result, which is uniform: together they know where each row lies. Or the other one moves the numbers of the rows by what
+//! it was told, so that the place of each row is a secret value.
 //!
 //! Cost of a pass over `n` rows of `b` bits: `W(n) b` ANDs with a bit that one party knows, which are half as
 //! long as others; `W(n) = w n - 2^w + 1` for `w = ceil(log2 n)`. Rounds: one opening for the position map.
@@ -128,6 +129,29 @@ fn swap_first(
     let with_rest =
         |head: Value, all: &Value| head.lane_concat(&all.lane_slice(count, lanes - count));
     (with_rest(head, first), with_rest(other, second))
+}
+
+/// The order of some rows, of which one party knows the inverse under the permutation of the other one.
+pub(super) struct HiddenOrder {
+    pub(super) told: PartyPermutation,
+    pub(super) hiding: PartyPermutation,
+}
+
+impl HiddenOrder {
+    /// `numbers` are the rows that lie at each place.
+    #[track_caller]
+    pub(super) fn new(tracer: &Tracer, numbers: Vec<Value>) -> HiddenOrder {
+        let lanes = numbers[0].lanes().next_power_of_two();
+        let mut hidden = Columns::new(vec![numbers], lanes);
+        let items = hidden.rows as u32;
+        let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomLocated);
+        hidden.apply(&hiding);
+        let told = tracer.permutation(TOLD, items, PermutationKind::ToldLocated);
+        for ((start, _), rows) in Columns::chunks(items.into(), lanes).zip(&hidden.trimmed(0)) {
+            told.tell(start, rows);
+        }
+        HiddenOrder { told, hiding }
+    }
 }
 
 /// For each row its place: `numbers` are the rows that lie at each place.

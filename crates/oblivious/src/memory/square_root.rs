@@ -9,16 +9,23 @@ use phineus_bytecode::{ElementType, Lane};
 use phineus_circuits::permutation::switch_count;
 use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
-use super::position_map::PositionMap;
-use super::shuffle::{Columns, places};
+use super::position_map::{MapKind, PositionMap};
+use super::shuffle::Columns;
 use super::{in_range, index_bits, numbers, selected};
 
-/// Accesses between two shuffles: the square root of the switches of a network, so that the stash and the shuffle
-/// cost about the same (Zahur et al. 2016, section V).
-pub(super) fn period(rows: u64) -> u64 {
-    let switches = switch_count(rows);
+/// Accesses between two shuffles: as published, the square root of the switches of a network.
+///
+/// An access compares and selects from `T / 2` rows of the stash on average, and its part of a shuffle is
+/// `W(n) / T` switches, each of which costs about as much as a row of the stash. Where nothing else depends on the
+/// period, the sum is least for `T = sqrt(2 W(n))`, by 6 %. Deviation: Zahur et al. 2016, section V, have
+/// `sqrt(W(n))`, which a scanned map, too, costs the least with.
+pub(super) fn period(kind: MapKind, rows: u64) -> u64 {
+    let switches = match kind {
+        MapKind::Published => switch_count(rows),
+        MapKind::Located => 2 * switch_count(rows),
+    };
     let root = switches.isqrt();
-    (root + u64::from(root * root < switches)).max(1)
+    (root + u64::from(root * root < switches)).clamp(1, rows)
 }
 
 /// Rows in a secret order, those that were taken out of it since the last shuffle, and where the others lie.
@@ -30,7 +37,7 @@ pub(super) struct SquareRoot {
 
 impl SquareRoot {
     #[track_caller]
-    pub(super) fn new(records: Records) -> SquareRoot {
+    pub(super) fn new(records: Records, kind: MapKind) -> SquareRoot {
         let rows = records.rows();
         // A permutation of one row has no switches.
         let items = rows.max(2);
@@ -47,9 +54,9 @@ impl SquareRoot {
             });
         }
         columns.push(all_numbers(&tracer, bits, lanes, items));
-        let period = period(items);
+        let period = period(kind, items);
         let mut store = ShuffledStore::new(&tracer, Columns::new(columns, lanes), period);
-        let map = PositionMap::new(&tracer, store.shuffle(), items, period);
+        let map = PositionMap::new(kind, &tracer, store.shuffle(), items, period);
         SquareRoot { store, map, rows }
     }
 
@@ -58,8 +65,8 @@ impl SquareRoot {
     pub(super) fn open(&mut self, index: &Value, kind: AccessKind) -> TakenRow {
         if self.store.is_used_up() {
             self.store.put_back();
-            let places = self.store.shuffle();
-            self.map.renew(&index.tracer().clone(), places);
+            let numbers = self.store.shuffle();
+            self.map.renew(index.tracer(), numbers, self.store.period);
         }
         let (index, valid) = in_range(index, self.store.index_bits(), self.rows);
         let found = self.store.find(&index, valid.as_ref());
@@ -223,7 +230,7 @@ impl ShuffledStore {
         &self.stash
     }
 
-    /// Brings the rows into a new order; returns the place of each row.
+    /// Brings the rows into a new order; returns the number of the row at each place.
     #[track_caller]
     pub(super) fn shuffle(&mut self) -> Vec<Value> {
         let mut columns = self.waiting.take().unwrap_or_else(|| self.load());
@@ -233,7 +240,7 @@ impl ShuffledStore {
                 region.store(start, &rows);
             }
         }
-        places(&self.tracer, columns.trimmed(self.regions.len() - 1))
+        columns.trimmed(self.regions.len() - 1)
     }
 
     #[track_caller]

@@ -141,7 +141,7 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
 #[test]
 fn a_memory_is_an_array() {
     let mut seeds = Seeds::fresh();
-    for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
+    for method in MemoryMethod::ALL {
         for (rows, count) in
             [(1, 4), (2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100), (131, 90)]
         {
@@ -150,9 +150,20 @@ fn a_memory_is_an_array() {
     }
 }
 
-/// Large enough for maps of two levels, and through several shuffles.
+/// Numbers of rows that are no power of two, through several shuffles.
 #[test]
-fn maps_of_maps() {
+fn memories_of_any_size() {
+    let mut seeds = Seeds::fresh();
+    for _ in 0..12 {
+        let seed = seeds.draw();
+        let rows = SeededRng::new(seed).below(300) + 1;
+        check(rows, 40, MemoryMethod::SquareRoot, seed);
+    }
+}
+
+/// Unused rows are found in several words, and rows lie in many chunks.
+#[test]
+fn memories_of_many_rows() {
     for rows in [1000, 1009, 1024] {
         check(rows, 250, MemoryMethod::SquareRoot, Seeds::fresh().draw());
     }
@@ -162,7 +173,7 @@ fn maps_of_maps() {
 #[test]
 fn narrow_rows() {
     for (width, rows) in [(1, 4096), (8, 512), (1, 2)] {
-        for method in [MemoryMethod::Scan, MemoryMethod::SquareRoot] {
+        for method in MemoryMethod::ALL {
             let element = ElementType::unsigned(width);
             let narrow = program("narrow").party("a").party("b").trace(move |t, _| {
                 let cell = column("cell", element, Encoding::Number);

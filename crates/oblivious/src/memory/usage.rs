@@ -9,6 +9,7 @@ use phineus_bytecode::{
 use phineus_frontend::{ProgramError, Traced, Tracer, Value, column, lanes_for};
 
 use super::index_bits;
+use super::position_map::MapKind;
 use super::square_root::period;
 
 /// How often a program accesses a memory.
@@ -68,7 +69,8 @@ pub fn usages<R: Read + Seek>(
 pub fn accesses_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
     match method {
         MemoryMethod::Scan => 32,
-        MemoryMethod::SquareRoot => period(shape.rows.max(2)),
+        MemoryMethod::SquareRoot => period(MapKind::Published, shape.rows.max(2)),
+        MemoryMethod::SquareRootTable => period(MapKind::Located, shape.rows.max(2)),
     }
 }
 

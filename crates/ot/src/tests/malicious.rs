@@ -9,6 +9,7 @@ use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use crate::costs::{
     malicious_extension_bytes, malicious_random_extension_bytes, malicious_setup_bytes,
 };
+use crate::deviation::Deviation;
 use crate::limits::TILE_OTS;
 use crate::*;
 
@@ -93,6 +94,17 @@ fn an_honest_receiver_passes_and_pays_what_is_stated() {
     }
 }
 
+/// Flips bits of `u`: of a VOLE, that of an OT of each tile.
+struct FlippedBits(Vec<(usize, usize)>);
+
+impl Deviation for FlippedBits {
+    fn vole(&mut self, vole: usize, u: &mut [Block]) {
+        for &(_, ot) in self.0.iter().filter(|flipped| flipped.0 == vole) {
+            u[ot / 128] ^= Block::from_bits(1 << (ot % 128));
+        }
+    }
+}
+
 /// One session in which the receiver does what `lie` says; whether it was caught, and else
 /// whether the OTs are right.
 fn session_with(
@@ -112,8 +124,8 @@ fn session_with(
             }
         };
         let mut channel = Altering::new(b, flip);
-        let mut ots = receiver(&mut channel, FIELD, seed)?;
-        ots.tile.lies.0 = lies;
+        let ots = receiver(&mut channel, FIELD, seed)?;
+        let mut ots = ots.deviating(FlippedBits(lies));
         let mut t = vec![Block::ZERO; count];
         ots.extend(&mut channel, &chosen, &mut t)?;
         Ok::<_, OtError>(t)

@@ -4,6 +4,7 @@
 mod changelog;
 mod crates;
 mod documents;
+mod hooks;
 mod modules;
 mod source;
 mod words;

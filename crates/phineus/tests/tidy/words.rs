@@ -1,5 +1,6 @@
 //! Words that only people of this project would understand (docs/glossary.md has the right ones).
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use super::source::sources;
@@ -112,6 +113,56 @@ fn texts_that_users_read_are_in_the_words_of_the_field() {
         }
     }
     assert!(found.is_empty(), "words of our own:\n{}", found.join("\n"));
+}
+
+/// Words of our own that are in no name of the code, and what is written instead.
+const AVOIDED_IN_NAMES: [(&str, &str); 5] = [
+    ("twin", "reference"),
+    ("wish", "proposal"),
+    ("wishes", "proposals"),
+    ("ways", "variants or methods"),
+    ("brings", "has_inputs or is_input"),
+];
+
+/// The words of the names in a piece of code, in lower case.
+fn words_of_names(code: &str) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for name in code.split(|c: char| !c.is_alphanumeric()) {
+        let mut word = String::new();
+        for c in name.chars() {
+            if c.is_uppercase() && word.ends_with(char::is_lowercase) {
+                words.insert(std::mem::take(&mut word).to_lowercase());
+            }
+            word.push(c);
+        }
+        words.insert(word.to_lowercase());
+    }
+    words
+}
+
+#[test]
+fn names_are_in_the_words_of_the_field() {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("there are crates") {
+        let name = entry.expect("it can be read").file_name();
+        for source in sources(&name.to_string_lossy()) {
+            let words = words_of_names(&source.code);
+            for (word, instead) in AVOIDED_IN_NAMES.iter().filter(|(word, _)| words.contains(*word))
+            {
+                found.push(format!("{}: '{word}' ({instead})", shown(&source.path)));
+            }
+        }
+    }
+    assert!(found.is_empty(), "words of our own in names:\n{}", found.join("\n"));
+}
+
+#[test]
+fn names_are_taken_apart() {
+    let words = words_of_names("fn exchange_wishes(a: PeerWish) -> [u8; N_MAX]");
+    for word in ["exchange", "wishes", "peer", "wish", "u8", "max"] {
+        assert!(words.contains(word), "{word}: {words:?}");
+    }
+    assert!(!words.contains("peerwish"));
 }
 
 #[test]

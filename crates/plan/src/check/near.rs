@@ -124,7 +124,7 @@ impl<'a, R: Read + Seek> ExpectedOrder<'a, R> {
                 }
             }
             let moves = instruction.op.is_movement() && instruction.results().len() == 1;
-            if instruction.op.brings_in() || moves && all_known {
+            if instruction.op.is_input_or_load() || moves && all_known {
                 users.insert(instruction.results[0], Vec::new());
                 candidates.push((number, instruction));
             }
@@ -235,7 +235,7 @@ impl FromTheEnd {
             Some(&first) => self.held.split_off(&(first, 0)).into_values().flatten().collect(),
             None => Vec::new(),
         };
-        if !instruction.op.gives_out() && !self.joins(instruction, &members) {
+        if !instruction.op.is_output_or_store() && !self.joins(instruction, &members) {
             self.come_before(number + 1, members);
             results.iter().for_each(|result| _ = self.used.remove(result));
             self.used.extend(instruction.operands());

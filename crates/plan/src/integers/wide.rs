@@ -1,4 +1,4 @@
-//! Products that are wider than the field: which way is the cheapest, and factors in limbs.
+//! Products that are wider than the field: which method is the cheapest, and factors in limbs.
 //!
 //! Of a product only the low `w` bits are wanted. With `x = sum of 2^s x_s`, limbs of `l` bits,
 //! it is the sum of `2^s (x_s y mod 2^(w - s))`, of which each term stays below `2^(w + l)`:
@@ -80,9 +80,9 @@ impl<S: LoweringOutput> Lowering<S> {
         let names = [i.operands[0], i.operands[1]];
         let known = [self.integer(names[0])?, self.integer(names[1])?];
         if known.iter().all(Option::is_some)
-            && let Some(way) = self.cheapest(i, names)
+            && let Some(method) = self.cheapest(i, names)
         {
-            self.in_elements(i, names, way)?;
+            self.in_elements(i, names, method)?;
             return Ok(true);
         }
         let width = i.element.width();
@@ -138,12 +138,12 @@ impl<S: LoweringOutput> Lowering<S> {
         value.bits.is_some() || value.widened.is_some() || value.constant.is_some()
     }
 
-    /// The way with the fewest products of those whose numbers fit; `None` if there is none.
+    /// The method with the fewest products of those whose numbers fit; `None` if there is none.
     fn cheapest(&self, i: &Instruction, names: [u64; 2]) -> Option<ProductMethod> {
         let mut best: Option<(u64, ProductMethod)> = None;
-        let mut offer = |cost: u64, way: ProductMethod| {
+        let mut offer = |cost: u64, method: ProductMethod| {
             if best.is_none_or(|(least, _)| cost < least) {
-                best = Some((cost, way));
+                best = Some((cost, method));
             }
         };
         for (k, (form, range, cost)) in self.forms(names[0]).into_iter().enumerate() {
@@ -166,10 +166,10 @@ impl<S: LoweringOutput> Lowering<S> {
             let first = if i.op == Op::MatMul { 1 } else { 0 };
             (first..2).for_each(|x| self.offer_limbs(i, names, x, &mut offer));
         }
-        best.map(|(_, way)| way)
+        best.map(|(_, method)| method)
     }
 
-    /// Offers the ways in which factor `x` is in limbs.
+    /// Offers the methods in which factor `x` is in limbs.
     fn offer_limbs(
         &self,
         i: &Instruction,
@@ -241,10 +241,10 @@ impl<S: LoweringOutput> Lowering<S> {
         &mut self,
         i: &Instruction,
         names: [u64; 2],
-        way: ProductMethod,
+        method: ProductMethod,
     ) -> Result<(), Error> {
         let width = i.element.width();
-        let product = match way {
+        let product = match method {
             ProductMethod::Whole { forms } => {
                 let a = self.formed(names[0], forms[0])?;
                 let b = self.formed(names[1], forms[1])?;

@@ -19,20 +19,22 @@ enum State {
 
 /// What `instruction` works on besides values; nothing if it is not stateful.
 fn states(instruction: &Instruction) -> impl Iterator<Item = State> {
-    let [index, selected, ..] = instruction.immediates;
-    let both = match instruction.op {
-        Op::Reveal => [Some(State::Register(index)), None],
-        Op::RegionLoad | Op::RegionStore => [Some(State::Region(index)), None],
-        Op::RegionLoadAt | Op::RegionStoreAt => {
-            [Some(State::Region(index)), Some(State::Register(selected))]
-        }
-        Op::Switches | Op::Origins | Op::Tell => [Some(State::Permutation(index)), None],
+    let [index, selected, third, _] = instruction.immediates;
+    let register = |number| Some(State::Register(number));
+    let region = |number| Some(State::Region(number));
+    let permutation = |number| Some(State::Permutation(number));
+    let all = match instruction.op {
+        Op::Reveal => [register(index), None, None],
+        Op::Locate => [register(index), permutation(selected), permutation(third)],
+        Op::RegionLoad | Op::RegionStore => [region(index), None, None],
+        Op::RegionLoadAt | Op::RegionStoreAt => [region(index), register(selected), None],
+        Op::Switches | Op::Origins | Op::Tell => [permutation(index), None, None],
         op => {
             assert!(!op.is_stateful(), "{} is replaced before", op.info().name);
-            [None, None]
+            [None; 3]
         }
     };
-    both.into_iter().flatten()
+    all.into_iter().flatten()
 }
 
 /// The stateful instructions of the window.
@@ -66,7 +68,7 @@ impl StateQueues {
         instruction: &Instruction,
         number: u64,
     ) -> impl Iterator<Item = u64> + use<> {
-        let mut next = [None; 2];
+        let mut next = [None; 3];
         for (state, next) in states(instruction).zip(&mut next) {
             self.pending.remove(&(state, number));
             *next = self.first(state).filter(|first| self.waiting.remove(first));

@@ -100,8 +100,8 @@ pub fn meaning(program: &[Instruction], brought: Brought<'_>) -> (HashMap<u64, L
     for i in program {
         let operands: Vec<Lanes> = i.operands().iter().map(|name| values[name].clone()).collect();
         let results = match i.op {
-            op if op.brings_in() => vec![brought(i)],
-            op if op.gives_out() => {
+            op if op.is_input_or_load() => vec![brought(i)],
+            op if op.is_output_or_store() => {
                 given.push(operands[0].clone());
                 continue;
             }
@@ -142,7 +142,7 @@ pub fn hold(
             }
             continue;
         }
-        if i.op.gives_out() {
+        if i.op.is_output_or_store() {
             let expected = given.next().ok_or("too much is given out")?;
             machine.given(i, description, &expected).map_err(at)?;
             continue;
@@ -241,7 +241,7 @@ impl Machine<'_> {
 
     fn compute(&self, i: &Instruction) -> Result<Vec<TestValue>, Fault> {
         let held = match i.op {
-            op if op.brings_in() => {
+            op if op.is_input_or_load() => {
                 let lanes = (self.brought)(i);
                 vec![if is_integer(i) {
                     elements_of(&lanes, i.element)?

@@ -48,8 +48,8 @@ pub fn given(
         let width = i.element.width();
         let cut = |lanes: &Lanes| lanes.iter().map(|&lane| lane & mask_of(width)).collect();
         let results = match i.op {
-            op if op.brings_in() => vec![brought(i)],
-            op if op.gives_out() => {
+            op if op.is_input_or_load() => vec![brought(i)],
+            op if op.is_output_or_store() => {
                 given.push(cut(&operands[0]));
                 continue;
             }

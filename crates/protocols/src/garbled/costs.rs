@@ -8,6 +8,7 @@ use phineus_engine::{OwnPermutations, bits};
 use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 
 use crate::garbled::limits::OTS_PER_BATCH;
+use crate::garbled::lookup::table_bytes;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, packed_bytes};
 
 /// The names of the totals.
@@ -51,6 +52,8 @@ const NS_PER_AND: u64 = 30;
 const SETUP_NS: u64 = 10_000_000;
 
 /// Nanoseconds per instruction besides its gates.
+/// A row of a table that is looked up in: a hash, which takes some half of what a gate takes, and few bytes.
+const NS_PER_LOOKUP_ROW: u64 = 15;
 const NS_PER_INSTRUCTION: u64 = 60;
 
 /// Wires moved in a nanosecond: 16 bytes in and out at 10 GB/s or so.
@@ -154,7 +157,9 @@ fn measure(instruction: &Instruction) -> Cost {
         scratch_wires = scratch as u64;
     }
     let known = if instruction.op == Op::SwapKnown { instruction.shape().wires() } else { 0 };
+    let rows = if instruction.op == Op::Locate { 1 << instruction.element.width() } else { 0 };
     let duration_ns = u64::from(known) * NS_PER_AND
+        + rows * NS_PER_LOOKUP_ROW
         + and_gates * NS_PER_AND
         + moved as u64 / WIRES_PER_NS_INVERSE
         + NS_PER_INSTRUCTION;
@@ -196,11 +201,15 @@ impl CostModel for GarbledCosts {
             self.output_bytes[1] += sent(GARBLER);
             self.is_answered |= sent(GARBLER) > 0;
         }
-        if matches!(instruction.op, Op::Reveal | Op::Tell) {
+        if instruction.op.opens_inside() || instruction.op == Op::Tell {
             let bytes = packed_bytes(instruction) as u64;
-            self.output_bytes[0] += if instruction.op == Op::Reveal { bytes } else { 0 };
+            self.output_bytes[0] += match instruction.op {
+                Op::Reveal => bytes,
+                Op::Locate => table_bytes(instruction),
+                _ => 0,
+            };
             self.output_bytes[1] += bytes;
-            if instruction.op == Op::Reveal
+            if instruction.op.opens_inside()
                 || OwnPermutations::is_last_told(description, instruction)
             {
                 // The answer, and what follows from it.

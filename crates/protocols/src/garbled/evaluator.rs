@@ -14,6 +14,7 @@ use crate::garbled::batches::LabelBatches;
 use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
 use crate::garbled::known::{KnownGates, ROW_BYTES, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
+use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 
@@ -118,6 +119,7 @@ pub struct Evaluator<C> {
     /// Generator for the permutations of this party.
     draws: Prg,
     known: KnownGates,
+    lookups: Lookups,
     scratch: Zeroizing<Vec<Block>>,
     bits: Zeroizing<Vec<u8>>,
     words: Zeroizing<Vec<u64>>,
@@ -172,6 +174,7 @@ impl<C: Channel> Evaluator<C> {
             permutations: OwnPermutations::new(description),
             draws: Prg::from_seed(prg.next_block()),
             known: KnownGates::default(),
+            lookups: Lookups::new(start),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
             bits: Zeroizing::default(),
             words: Zeroizing::default(),
@@ -264,6 +267,19 @@ impl<C: Channel> Evaluator<C> {
         Ok(())
     }
 
+    /// Looks an item up in what the garbler was told, and tells it which place that comes from.
+    fn locate(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        let channel = &mut self.algebra.channel;
+        let position = self.lookups.evaluate((i, wires), channel)?;
+        let place = self.permutations.place(i, position);
+        self.permutations.end_located(i);
+        let place = declassify_value(u64::from(place), "opened to all parties");
+        let bytes = packed_bytes(i);
+        channel.send(&place.to_le_bytes()[..bytes])?;
+        self.end_opening()?;
+        Ok(Lane::from(place))
+    }
+
     /// The garbler waits for what it was told.
     fn end_opening(&mut self) -> Result<(), ProtocolError> {
         self.algebra.channel.flush()?;
@@ -354,6 +370,9 @@ impl<C: Channel> Driver for Evaluator<C> {
     }
 
     fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        if i.op == Op::Locate {
+            return self.locate(i, wires);
+        }
         let mut value = 0;
         self.algebra.channel.recv_with(packed_bytes(i), |theirs| {
             for (bit, wire) in wires.iter().enumerate() {

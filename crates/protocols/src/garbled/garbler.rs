@@ -1,13 +1,13 @@
 //! The garbler: chooses labels, garbles gates, sends rows.
 
+mod algebra;
+mod messages;
+
 use std::collections::VecDeque;
 
 use phineus_bytecode::{Description, Instruction, Lane, Op};
 use phineus_channels::Channel;
-use phineus_circuits::BitAlgebra;
-use phineus_crypto::{
-    AndIndex, Block, Delta, GarbledGate, HalfGates, Prg, SecretBit, declassify_value,
-};
+use phineus_crypto::{AndIndex, Block, Delta, HalfGates, Prg, SecretBit, declassify_value};
 use phineus_engine::{
     Driver, Inputs, NotAPermutation, Outputs, OwnPermutations, bits, from_bits, to_bits,
 };
@@ -17,120 +17,14 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
-use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
 use crate::garbled::known::{GarblerGates, KnownGates, ROW_BYTES, clear_select_bit, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
+use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
-use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
+use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bytes, totals};
 
-/// Garbles gates: the label of a wire here is that of *false*.
-struct GarblerAlgebra<C> {
-    channel: C,
-    delta: Delta,
-    gates: HalfGates,
-    next: AndIndex,
-    failure: Option<ProtocolError>,
-}
-
-impl<C: Channel> GarblerAlgebra<C> {
-    /// Sends the rows that `garble` writes for the next `count` gates, unless something failed.
-    #[inline]
-    fn garble(
-        &mut self,
-        count: usize,
-        garble: impl FnOnce(&HalfGates, &Delta, AndIndex, &mut [u8]),
-    ) {
-        if self.failure.is_some() {
-            return;
-        }
-        let (gates, delta, index) = (&self.gates, &self.delta, self.next);
-        let sent = self.channel.send_with(count * GarbledGate::BYTES, |rows| {
-            garble(gates, delta, index, rows);
-        });
-        self.next = index.advance(count);
-        self.failure = sent.err().map(ProtocolError::from);
-    }
-}
-
-impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
-    type Wire = Block;
-
-    #[inline]
-    fn xor(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (&a, &b))| *out = a ^ b);
-    }
-
-    #[inline]
-    fn xor_assign(&mut self, out: &mut [Block], a: &[Block]) {
-        out.iter_mut().zip(a).for_each(|(out, &a)| *out ^= a);
-    }
-
-    #[inline]
-    fn not(&mut self, out: &mut [Block], a: &[Block]) {
-        let delta = self.delta.block();
-        out.iter_mut().zip(a).for_each(|(out, &a)| *out = a ^ delta);
-    }
-
-    #[inline]
-    fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        for GateRange { gates, second } in pieces(a.len(), b.len()) {
-            let (out, a, b) = (&mut out[gates.clone()], &a[gates], &b[second]);
-            self.garble(a.len(), |gates, delta, index, rows| {
-                gates.garble(delta, index, a, b, out, rows);
-            });
-        }
-    }
-
-    #[inline]
-    fn and_chain(&mut self, x: &mut [Block], a: &[Block], product: &mut [Block]) {
-        for gates in chain_pieces(a.len(), product.len()) {
-            let (x, a) = (&mut x[gates.start..gates.end + product.len()], &a[gates]);
-            self.garble(a.len(), |gates, delta, index, rows| {
-                gates.garble_chain(delta, index, a, x, product, rows);
-            });
-        }
-    }
-
-    fn constant(&mut self, out: &mut [Block], value: bool) {
-        // The evaluator holds the zero block; it must be the label of `value`.
-        out.fill(self.delta.block().and_bit(SecretBit::public(value)));
-    }
-}
-
-/// A message that the evaluator has sent or will send next.
-enum PendingMessage {
-    /// A batch of this many OTs.
-    Batch(usize),
-    /// The evaluator's select bits of an output, to combine with ours.
-    Output { instruction: Instruction, select_bits: Zeroizing<Vec<u8>> },
-    /// Those of so many bits that are opened inside the program.
-    Opening { count: usize, select_bits: Zeroizing<Vec<u8>> },
-    /// Those of rows of a permutation that this party is told.
-    Told { instruction: Instruction, select_bits: Zeroizing<Vec<u8>> },
-}
-
-/// The select bits of wires.
-fn packed(instruction: &Instruction, wires: &[Block]) -> Zeroizing<Vec<u8>> {
-    let mut bytes = Zeroizing::new(vec![0; packed_bytes(instruction)]);
-    pack(wires.iter().map(|wire| wire.select_u64()), &mut bytes);
-    bytes
-}
-
-/// Receives the evaluator's select bits and makes `bits` the values: they differ from ours where those are 1.
-fn combine<C: Channel>(
-    channel: &mut C,
-    bits: &mut Vec<u8>,
-    count: usize,
-    select_bits: &[u8],
-) -> Result<(), ProtocolError> {
-    bits.resize(count, 0);
-    channel.recv_with(select_bits.len(), |theirs| {
-        for (i, bit) in bits.iter_mut().enumerate() {
-            *bit = packed_bit(theirs, i) ^ packed_bit(select_bits, i);
-        }
-    })?;
-    Ok(())
-}
+use algebra::GarblerAlgebra;
+use messages::{PendingMessage, combine, packed};
 
 /// The garbling party.
 ///
@@ -153,6 +47,7 @@ pub struct Garbler<C> {
     /// Generator for the permutations of this party.
     draws: Prg,
     known: KnownGates,
+    lookups: Lookups,
     scratch: Zeroizing<Vec<Block>>,
     bits: Zeroizing<Vec<u8>>,
 }
@@ -204,6 +99,7 @@ impl<C: Channel> Garbler<C> {
             permutations: OwnPermutations::new(description),
             draws: Prg::from_seed(prg.next_block()),
             known: KnownGates::default(),
+            lookups: Lookups::new(start),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
             bits: Zeroizing::default(),
         };
@@ -336,6 +232,19 @@ impl<C: Channel> Garbler<C> {
         })
     }
 
+    /// Sends where an item is in what this party was told; the evaluator answers where that place comes from.
+    fn locate(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        let GarblerAlgebra { channel, delta, .. } = &mut self.algebra;
+        let table = self.permutations.told_positions(i);
+        self.lookups.garble(delta, (i, wires), table, channel)?;
+        self.permutations.end_located(i);
+        // The answer is the place itself.
+        let select_bits = Zeroizing::new(vec![0; packed_bytes(i)]);
+        self.expected.push_back(PendingMessage::Opening { count: wires.len(), select_bits });
+        self.wait()?;
+        Ok(from_bits(&self.bits, 1, 0))
+    }
+
     /// Labels of *false* for inputs of the evaluator.
     fn evaluator_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
         while !wires.is_empty() {
@@ -399,6 +308,9 @@ impl<C: Channel> Driver for Garbler<C> {
     }
 
     fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        if i.op == Op::Locate {
+            return self.locate(i, wires);
+        }
         let length = packed_bytes(i);
         self.algebra.channel.send_with(length, |bytes| {
             pack(wires.iter().map(|wire| wire.select_u64()), bytes);

@@ -13,7 +13,7 @@
 //! program costs one bit in each direction and two rounds: the garbler waits for it.
 //!
 //! Permutations that the evaluator knows are drawn by it, with OTs ahead like other inputs of it. The garbler may be
-//! told one: its switches need no OT.
+//! told one. An item is located by a table of what it was told (`lookup.rs`), and an answer: two rounds.
 //!
 //! Adversary: semi-honest. Invariants: one offset and one start value per session; the index of an
 //! AND gate never repeats; both parties meet gates in the same order, which the agreement on the
@@ -30,6 +30,7 @@ mod garbler;
 mod gate_ranges;
 mod known;
 pub mod limits;
+mod lookup;
 mod rounds;
 
 #[cfg(test)]

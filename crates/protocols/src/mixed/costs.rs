@@ -302,7 +302,7 @@ impl MixedCosts {
                 }
             }
             // What is moved or brought costs nothing but time.
-            _ => {}
+            op => assert!(!op.opens_inside(), "no plan on shares has {}", op.info().name),
         }
     }
 
@@ -323,11 +323,12 @@ impl MixedCosts {
     ) -> (u64, u64) {
         let (mut all_bytes, mut seeds) = (0, 0);
         for client in self.parties..description.parties.len() {
-            let brings = description.inputs.iter().any(|port| usize::from(port.party) == client);
+            let has_inputs =
+                description.inputs.iter().any(|port| usize::from(port.party) == client);
             let inputs = self.client_bytes.get(client - self.parties).copied().unwrap_or(0);
             let outputs = self.output_bytes.get(client).copied().unwrap_or(0);
-            let sent = inputs + if brings { 16 * (self.parties as u64 - 1) } else { 0 };
-            (all_bytes, seeds) = (all_bytes + inputs, seeds + u64::from(brings));
+            let sent = inputs + if has_inputs { 16 * (self.parties as u64 - 1) } else { 0 };
+            (all_bytes, seeds) = (all_bytes + inputs, seeds + u64::from(has_inputs));
             entries.insert(totals::client_input_bytes(client), inputs);
             entries.insert(totals::client_output_bytes(client), outputs);
             entries.insert(totals::sent_bytes(client), sent);

@@ -17,7 +17,7 @@ use super::client::OneShareEach;
 use super::flight::{CircuitFlight, ConversionFlight, Flight, FlightContext, ProductFlight};
 use super::openings::Openings;
 use super::rows::{self, write_circuit};
-use super::templates::{Method, MixedRounds, way};
+use super::templates::{Method, MixedRounds, method};
 use crate::ProtocolError;
 use crate::bmr::{Evaluation, GarbledTables};
 use crate::shares::client::Clients;
@@ -185,11 +185,11 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// The circuit of an instruction with its inputs, not run yet.
     fn circuit(
         &mut self,
-        way: Method,
+        method: Method,
         instruction: &Instruction,
         operands: &[&[u8]],
     ) -> CircuitFlight {
-        match way {
+        match method {
             Method::ArithmeticToBoolean => self.sum_circuit(instruction, operands[0]),
             _ => self.operand_circuit(instruction, operands),
         }
@@ -198,7 +198,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// The operands as inputs of the instruction's own circuit.
     fn operand_circuit(&mut self, instruction: &Instruction, operands: &[&[u8]]) -> CircuitFlight {
         let template = self.rounds_model.template(instruction);
-        let (template, lanes) = template.expect("this way has a template");
+        let (template, lanes) = template.expect("this method has a template");
         let mut slots = blank(template.slot_count as usize * words(lanes));
         let mut at = 0;
         for (k, bytes) in operands.iter().enumerate() {
@@ -220,7 +220,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// The parties' additive shares as XOR-shared inputs of the circuit that adds them.
     fn sum_circuit(&mut self, instruction: &Instruction, operand: &[u8]) -> CircuitFlight {
         let (template, lanes) =
-            self.rounds_model.template(instruction).expect("this way has a template");
+            self.rounds_model.template(instruction).expect("this method has a template");
         let (count, me, width) =
             (self.parties.count(), self.parties.me(), instruction.element.width());
         let (w, n) = (usize::from(width), words(lanes));
@@ -255,9 +255,9 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             ring::load(&mut elements, operands[k], shape.width);
             elements
         };
-        match way(instruction) {
-            way @ (Method::Circuit | Method::ArithmeticToBoolean) => {
-                let mut circuit = self.circuit(way, instruction, operands);
+        match method(instruction) {
+            method @ (Method::Circuit | Method::ArithmeticToBoolean) => {
+                let mut circuit = self.circuit(method, instruction, operands);
                 let issued = circuit.issue(&mut self.context())?;
                 assert!(issued, "an instruction without rounds is not issued");
                 Ok(Flight::Circuit(Box::new(circuit)))
@@ -287,10 +287,10 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         results: &mut [&mut [u8]],
         operands: &[&[u8]],
     ) -> Result<(), ProtocolError> {
-        match way(instruction) {
+        match method(instruction) {
             Method::Packed => {
                 let done = packed::execute(instruction, results, operands, self.first());
-                assert!(done, "this way is local");
+                assert!(done, "this method is local");
             }
             Method::Copy => results[0].copy_from_slice(operands[0]),
             Method::Ring => {
@@ -315,8 +315,8 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
                     ring::store(bytes, values, instruction.element.width());
                 }
             }
-            way @ (Method::Circuit | Method::ArithmeticToBoolean) => {
-                let mut circuit = self.circuit(way, instruction, operands);
+            method @ (Method::Circuit | Method::ArithmeticToBoolean) => {
+                let mut circuit = self.circuit(method, instruction, operands);
                 let issued = circuit.issue(&mut self.context())?;
                 assert!(!issued, "an instruction with rounds is issued and finished");
                 write_circuit(instruction, &circuit, results);
@@ -444,6 +444,7 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
     }
 
     fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        assert_eq!(i.op, Op::Reveal, "no table of one party is on shares");
         self.open_now(i, wires)
     }
 

@@ -25,7 +25,7 @@ use zeroize::Zeroizing;
 use super::driver::MixedDriver;
 use super::flight::{ConversionFlight, Flight};
 use super::openings::Openings;
-use super::templates::{Method, way};
+use super::templates::{Method, method};
 use crate::ProtocolError;
 use crate::bmr::Evaluation;
 use crate::shares::ring;
@@ -124,12 +124,12 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        match way(instruction) {
+        match method(instruction) {
             Method::Copy => results[0].copy_from_slice(operands[0]),
             Method::Linear => self.evaluation().linear(instruction, results, operands),
             Method::Garbled => {
                 let template = self.rounds_model.template(instruction);
-                let (template, lanes) = template.expect("this way has a template");
+                let (template, lanes) = template.expect("this method has a template");
                 let circuit = (&*template, lanes);
                 self.evaluation().circuit(instruction, circuit, results, operands)?;
             }
@@ -141,7 +141,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             Method::GarbledToArithmetic => {
                 let shape = instruction.shape();
                 let (template, lanes) =
-                    self.rounds_model.template(instruction).expect("this way has a template");
+                    self.rounds_model.template(instruction).expect("this method has a template");
                 let mut share = blank(lanes);
                 self.evaluation().masked_sum(&template, shape, operands[0], &mut share)?;
                 let bytes = &mut results[0].as_mut_bytes()[..share_bytes(shape)];
@@ -159,9 +159,9 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         operands: &[&[Block]],
     ) -> Result<Flight, ProtocolError> {
         let shape = Shape { sharing: Sharing::Boolean, ..instruction.shape() };
-        let way = way(instruction);
+        let method = method(instruction);
         let instruction = &instruction.part(Phase::Whole);
-        let mut bits = match way {
+        let mut bits = match method {
             Method::BooleanToArithmetic => {
                 let bits = self.garbled_shares(operands[0], shape);
                 let issued = ConversionFlight::issue(&mut self.context(), instruction, &bits)?;
@@ -197,12 +197,12 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         result: &mut [Block],
     ) -> Result<(), ProtocolError> {
         let whole = instruction.part(Phase::Whole);
-        if way(&whole) == Method::ToGarbled {
+        if method(&whole) == Method::ToGarbled {
             return entry.store(&self.parties, &self.openings, result);
         }
         let mut planes = Zeroizing::new(vec![Block::ZERO; entry.own.len() * self.parties.count()]);
         entry.store(&self.parties, &self.openings, &mut planes)?;
-        let (template, _) = self.rounds_model.template(&whole).expect("this way has a template");
+        let (template, _) = self.rounds_model.template(&whole).expect("this method has a template");
         self.evaluation().sum(&template, whole.shape(), &planes, result)
     }
 

@@ -10,7 +10,7 @@ use phineus_circuits::record::CircuitTemplate;
 use phineus_correlated::semi_honest::Kind;
 
 use super::broadcast::{OpenedSizes, Region};
-use super::templates::{Method, MixedRounds, way};
+use super::templates::{Method, MixedRounds, method};
 use crate::templates::is_masked;
 
 /// A circuit in flight: the level whose ANDs are being opened.
@@ -106,7 +106,7 @@ impl CostReplay {
     fn issue(&mut self, instruction: &Instruction) {
         let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
         let ring = || Region { bytes: ring_bytes(width), count: lanes };
-        match way(instruction) {
+        match method(instruction) {
             Method::Product => {
                 self.needs.push_back((Kind::RingTriple { width }, lanes));
                 self.opened.regions.extend([ring(), ring()]);
@@ -122,7 +122,7 @@ impl CostReplay {
             }
             Method::Circuit | Method::ArithmeticToBoolean => {
                 let template = self.model.template(instruction);
-                let (template, lanes) = template.expect("this way has a template");
+                let (template, lanes) = template.expect("this method has a template");
                 let circuit = CircuitReplay { template, lanes, level: 0 };
                 self.open(&circuit);
                 self.circuits.push_back(circuit);

@@ -70,7 +70,7 @@ pub(super) enum Method {
 ///
 /// A conversion from garbled to additive is by shared bits if it comes in two parts, and else by
 /// masks: so an ordered program says which.
-pub(super) fn way(instruction: &Instruction) -> Method {
+pub(super) fn method(instruction: &Instruction) -> Method {
     use Sharing::{Arithmetic, Garbled};
     let to = instruction.element.sharing();
     match instruction.op {
@@ -137,15 +137,15 @@ impl MixedRounds {
     }
 
     /// How an instruction that is not ordered yet will be computed.
-    fn planned_way(&self, instruction: &Instruction) -> Method {
-        match way(instruction) {
+    fn planned_method(&self, instruction: &Instruction) -> Method {
+        match method(instruction) {
             // A single bit takes no AND, and nothing bounds what ANDs do not.
             Method::GarbledToArithmetic
                 if self.y2a == YaoToArithmetic::SharedBits || instruction.element.width() < 2 =>
             {
                 Method::BooleanToArithmetic
             }
-            way => way,
+            method => method,
         }
     }
 
@@ -154,14 +154,14 @@ impl MixedRounds {
         &mut self,
         instruction: &Instruction,
     ) -> Option<(Arc<CircuitTemplate>, usize)> {
-        match way(instruction) {
+        match method(instruction) {
             Method::Circuit => Some(self.shallow.of(instruction)),
             Method::Garbled => Some(self.small.of(instruction)),
-            way @ (Method::ArithmeticToBoolean
+            method @ (Method::ArithmeticToBoolean
             | Method::ArithmeticToGarbled
             | Method::GarbledToArithmetic) => {
                 let sum = sum_of_shares(instruction, self.parties);
-                let is_shared = way == Method::ArithmeticToBoolean;
+                let is_shared = method == Method::ArithmeticToBoolean;
                 let templates = if is_shared { &mut self.shallow } else { &mut self.small };
                 Some((templates.of(&sum).0, instruction.lanes as usize))
             }
@@ -175,13 +175,13 @@ impl MixedRounds {
         if instruction.result_count() == 0 || !is_garbled && !is_masked(instruction) {
             return (0, 0);
         }
-        let way = way(instruction);
-        match way {
+        let method = method(instruction);
+        match method {
             Method::Garbled | Method::ArithmeticToGarbled | Method::GarbledToArithmetic => {
                 let (template, lanes) = self.template(instruction).expect("it is a circuit");
                 let gates = (template.and_count() * lanes) as u64;
                 let parties = self.parties;
-                let bytes = match way {
+                let bytes = match method {
                     Method::Garbled => {
                         TemplateRows::part_bytes(&template, (parties, parties), lanes)
                     }
@@ -196,7 +196,7 @@ impl MixedRounds {
     /// Wires that become garbled when `instruction` does.
     pub(super) fn garbled_wires(&self, instruction: &Instruction) -> usize {
         let wires = instruction.shape().wires() as usize;
-        match way(instruction) {
+        match method(instruction) {
             Method::ToGarbled => wires,
             Method::ArithmeticToGarbled => wires * self.parties,
             _ => 0,
@@ -222,7 +222,7 @@ impl RoundModel for MixedRounds {
         // Openings are held here, on their way to the others, and on theirs to here.
         let copies = 1 + 2 * self.parties as u64;
         let wires = u64::from(shape.wires());
-        match self.planned_way(instruction) {
+        match self.planned_method(instruction) {
             Method::Packed | Method::Ring | Method::Copy | Method::GarbledToArithmetic => {
                 Interaction::default()
             }

@@ -26,7 +26,7 @@ use crate::mixed::client::OneShareEach;
 mod state;
 mod wire;
 
-/// Which of two ways is taken where there are two.
+/// Variants of conversion and of opening.
 #[derive(Clone, Copy, Default)]
 struct VariantChoice {
     y2a: YaoToArithmetic,
@@ -52,16 +52,16 @@ struct TestPlans {
 }
 
 /// Orders and plans `program` for so many parties; both checkers agree.
-fn planned(program: &[u8], parties: usize, frame_count: u64, ways: VariantChoice) -> TestPlans {
+fn planned(program: &[u8], parties: usize, frame_count: u64, variants: VariantChoice) -> TestPlans {
     let layout = super::layout(parties);
-    let mut model = MixedRounds::new(parties).with_y2a(ways.y2a);
+    let mut model = MixedRounds::new(parties).with_y2a(variants.y2a);
     let ordered = harness::ordered(program, layout, &mut model).expect("a valid program");
     let page_wires = layout.units_max().next_power_of_two();
     let options = options("mixed", layout, page_wires, frame_count);
-    let mut costs = MixedCosts::new(parties).with_broadcast(ways.broadcast);
+    let mut costs = MixedCosts::new(parties).with_broadcast(variants.broadcast);
     let bytes = harness::planned(&ordered, &options, &mut costs).expect("it fits");
     let garbling = planned_garbling(&ordered, parties, frame_count, &bytes);
-    TestPlans { garbling, ordered, program: bytes, broadcast: ways.broadcast }
+    TestPlans { garbling, ordered, program: bytes, broadcast: variants.broadcast }
 }
 
 /// The planned garbling program of `ordered`, whose own plan is `whole`, if anything is garbled.

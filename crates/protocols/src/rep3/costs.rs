@@ -11,7 +11,7 @@ use super::client::{RECEIVER, TwoComponentsEach, seed_bytes};
 use super::keys::neighbours;
 use super::rounds::{FLIGHT_BYTES, Method, Rep3Rounds, addition, masked_bit_bytes, method};
 use crate::mixed::totals as shared;
-use crate::shares::client::{ClientSharing, brings};
+use crate::shares::client::{ClientSharing, has_inputs};
 use crate::shares::values::sent_share_bytes;
 
 /// The names of the totals that other protocols on shares do not have; the rest is in
@@ -316,7 +316,7 @@ impl CostModel for Rep3Costs {
         for client in PARTIES..description.parties.len() {
             let inputs = at(&counted.share_bytes, client);
             let outputs = at(&counted.output_bytes, client);
-            let seeds = |party| if brings(description, client) { seed_bytes(party) } else { 0 };
+            let seeds = |party| if has_inputs(description, client) { seed_bytes(party) } else { 0 };
             (0..PARTIES).for_each(|party| brought[party] += seeds(party));
             brought[RECEIVER] += inputs;
             learned += outputs;
@@ -326,8 +326,8 @@ impl CostModel for Rep3Costs {
             entries.insert(shared::sent_bytes(client), sent);
             entries.insert(shared::received_bytes(client), 2 * outputs);
         }
-        let both_ways = SEED_BYTES + counted.product_bytes;
-        let share_bytes = |party| both_ways + at(&counted.share_bytes, party);
+        let both_directions = SEED_BYTES + counted.product_bytes;
+        let share_bytes = |party| both_directions + at(&counted.share_bytes, party);
         for (party, brought) in brought.into_iter().enumerate() {
             let (previous, _) = neighbours(party);
             let to_clients = if TwoComponentsEach::sends(party) { learned } else { 0 };

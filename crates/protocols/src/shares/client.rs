@@ -47,7 +47,7 @@ pub trait ClientSharing {
 }
 
 /// Whether party `client` brings anything, and so has generators in common with others.
-pub(crate) fn brings(description: &Description, client: usize) -> bool {
+pub(crate) fn has_inputs(description: &Description, client: usize) -> bool {
     description.inputs.iter().any(|port| usize::from(port.party) == client)
 }
 
@@ -78,7 +78,7 @@ impl<C: Channel> Clients<C> {
         let mut common = Vec::new();
         for (client, channel) in channels.iter_mut().enumerate() {
             let mut generators: Vec<_> = (0..O::generator_count(computing)).map(|_| None).collect();
-            if brings(description, computing + client) {
+            if has_inputs(description, computing + client) {
                 for generator in &mut generators[O::generators(me, computing)] {
                     let mut seed = Zeroizing::new(Block::ZERO);
                     channel.recv(seed.as_mut_bytes())?;
@@ -240,7 +240,7 @@ impl<C: Channel, O: ClientSharing> Client<C, O> {
         let parties = channels.len();
         assert!((parties..description.parties.len()).contains(&me), "clients come last");
         let mut common = Vec::new();
-        if brings(description, me) {
+        if has_inputs(description, me) {
             let seeds = (0..O::generator_count(parties)).map(|_| prg.next_block());
             let seeds = Zeroizing::new(seeds.collect::<Vec<Block>>());
             for (party, channel) in channels.iter_mut().enumerate() {

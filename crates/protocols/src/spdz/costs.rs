@@ -1,15 +1,14 @@
 //! Costs of a run on authenticated shares: exact totals of an ordered program, and predicted time.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::io::{Read, Seek};
+mod counts;
+mod demand;
+pub mod totals;
 
-use phineus_bytecode::layout::element_count;
+use std::collections::BTreeMap;
+
 use phineus_bytecode::{
-    BlockCosts, CostModel, Description, Instruction, Op, Phase, PlanDescription, ProgramReader,
-    RoundModel, Settings, Sharing,
+    BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Settings,
 };
-use phineus_correlated::CorrelatedError;
-use phineus_correlated::authenticated::MatrixSize;
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::mascot::costs::{PartyPair, demand_costs, setup_costs};
 use phineus_correlated::mascot::{Demand, Kind};
@@ -20,258 +19,35 @@ use phineus_ot::FieldBits;
 use super::Masks;
 use super::check::{check_cost, confirm_cost, message_bytes};
 use super::distance::checks_of_batch;
-use super::operations::{Method, SpdzRounds, matrix_size, way};
-use super::script::Script;
+use super::operations::{Method, method};
 use super::settings::SpdzSettings;
 use crate::mixed::totals as shared;
 
-/// The names of the totals that other protocols on shares do not have.
-pub mod totals {
-    use phineus_correlated::authenticated::MatrixSize;
-
-    /// Multiplication triples.
-    pub const TRIPLES: &str = "triples";
-    /// Square pairs.
-    pub const SQUARES: &str = "squares";
-    /// Shared random bits.
-    pub const BITS: &str = "random_bits";
-    /// Sums of a bounded integer of each party.
-    pub const BOUNDED: &str = "bounded_integers";
-    /// Rounds that check MACs.
-    pub const CHECK_ROUNDS: &str = "check_rounds";
-    /// Checks of MACs.
-    pub const MAC_CHECKS: &str = "mac_checks";
-    /// Openings under masks of shared bits over the whole field.
-    pub const WHOLE_OPENINGS: &str = "whole_mask_openings";
-    /// Batches of bounded integers, each with a proof of each party.
-    pub const BOUNDED_BATCHES: &str = "bounded_integer_batches";
-    /// Batches of bits that a party knows, each with a proof.
-    pub const BIT_MASK_BATCHES: &str = "bit_mask_batches";
-    /// Checks in making correlated randomness that a lie passes with probability 1/p.
-    pub const PREPROCESSING_CHECKS: &str = "material_checks";
-    /// Elements opened to all.
-    pub const OPENED: &str = "opened_elements";
-
-    /// Payload bytes that a party receives in the online phase.
-    pub fn online_received_bytes(party: usize) -> String {
-        format!("online_received_bytes_{party}")
-    }
-
-    /// Input masks of a party.
-    pub fn masks(party: usize) -> String {
-        format!("masks_{party}")
-    }
-
-    /// Bits that a party knows.
-    pub fn bit_masks(party: usize) -> String {
-        format!("bit_masks_{party}")
-    }
-
-    /// Matrix triples of a size; with one vector that is not said.
-    pub fn matrices(size: MatrixSize) -> String {
-        let MatrixSize { rows, cols, vectors } = size;
-        match vectors {
-            1 => format!("matrices_{rows}_{cols}"),
-            _ => format!("matrices_{rows}_{cols}_{vectors}"),
-        }
-    }
-}
-
-/// The name of a kind's total.
-fn name_of(kind: Kind) -> String {
-    match kind {
-        Kind::Triple => totals::TRIPLES.to_owned(),
-        Kind::Square => totals::SQUARES.to_owned(),
-        Kind::Bit => totals::BITS.to_owned(),
-        Kind::Mask { owner } => totals::masks(usize::from(owner)),
-        Kind::BitMask { owner } => totals::bit_masks(usize::from(owner)),
-        Kind::Bounded => totals::BOUNDED.to_owned(),
-        Kind::Matrix(size) => totals::matrices(size),
-    }
-}
-
-/// The correlated randomness that the totals of a plan state.
-pub fn stated_demand(plan: &PlanDescription) -> Demand {
-    demand_of_totals(&plan.costs, SpdzSettings::stated(plan).batch_halvings)
-}
-
-/// Demand that totals state, in batches of this size.
-pub fn demand_of_totals(totals: &BTreeMap<String, u64>, scale: BatchScale) -> Demand {
-    let mut demand = Demand::scaled(scale);
-    for (name, &count) in totals {
-        let kind = match name.as_str() {
-            totals::TRIPLES => Some(Kind::Triple),
-            totals::SQUARES => Some(Kind::Square),
-            totals::BITS => Some(Kind::Bit),
-            totals::BOUNDED => Some(Kind::Bounded),
-            _ => mask_or_matrix(name),
-        };
-        if let Some(kind) = kind {
-            demand.add(kind, count as usize);
-        }
-    }
-    demand
-}
-
-fn mask_or_matrix(name: &str) -> Option<Kind> {
-    if let Some(owner) = name.strip_prefix("masks_") {
-        return Some(Kind::Mask { owner: owner.parse().ok()? });
-    }
-    if let Some(owner) = name.strip_prefix("bit_masks_") {
-        return Some(Kind::BitMask { owner: owner.parse().ok()? });
-    }
-    let mut sides = name.strip_prefix("matrices_")?.split('_').map(|side| side.parse().ok());
-    let (rows, cols) = (sides.next()??, sides.next()??);
-    let vectors = sides.next().unwrap_or(Some(1))?;
-    sides.next().is_none().then_some(Kind::Matrix(MatrixSize { rows, cols, vectors }))
-}
-
-/// Amounts that the instructions of an ordered program need and open.
-struct ProgramCounts {
-    parties: usize,
-    model: SpdzRounds,
-    /// Openings under masks of the whole field.
-    whole_openings: u64,
-}
-
-impl ProgramCounts {
-    fn new(parties: usize, field: FieldName, masks: Masks) -> ProgramCounts {
-        let model = SpdzRounds::new(field, parties).with_masks(masks);
-        ProgramCounts { parties, model, whole_openings: 0 }
-    }
-
-    /// Calls `need` for the correlated randomness of an instruction; returns how many elements it
-    /// opens, and how many its owner tells.
-    fn step(
-        &mut self,
-        instruction: &Instruction,
-        description: &Description,
-        mut need: impl FnMut(Kind, usize),
-    ) -> (u64, u64) {
-        let count = element_count(instruction.shape()) as usize;
-        match (instruction.op, instruction.phase) {
-            (Op::Round, _) | (_, Phase::Finish) => (0, 0),
-            (Op::Output, _) => {
-                let learners = &description.outputs[instruction.immediates[0] as usize].parties;
-                if learners.len() == self.parties {
-                    return (count as u64, 0);
-                }
-                learners.iter().for_each(|&owner| need(Kind::Mask { owner }, count));
-                ((learners.len() * count) as u64, 0)
-            }
-            // A script without rounds needs nothing.
-            (_, Phase::Whole) => (0, 0),
-            (_, Phase::Issue) => self.issue(instruction, description, need),
-        }
-    }
-
-    fn issue(
-        &mut self,
-        instruction: &Instruction,
-        description: &Description,
-        mut need: impl FnMut(Kind, usize),
-    ) -> (u64, u64) {
-        match way(instruction) {
-            Method::Linear | Method::Movement => (0, 0),
-            Method::Input => {
-                let count = element_count(instruction.shape()) as usize;
-                let owner = description.inputs[instruction.immediates[0] as usize].party;
-                let kind = match instruction.element.sharing() {
-                    Sharing::Arithmetic => Kind::Mask { owner },
-                    _ => Kind::BitMask { owner },
-                };
-                need(kind, count);
-                (0, count as u64)
-            }
-            Method::Zeros => (element_count(instruction.shape()).into(), 0),
-            Method::MatMul => {
-                let size = matrix_size(instruction);
-                need(Kind::Matrix(size), 1);
-                ((size.entries() + size.factors()) as u64, 0)
-            }
-            Method::Script => {
-                let (script, lanes) = self.model.scripts.of(instruction);
-                self.whole_openings += u64::from(script.whole_count) * lanes as u64;
-                (script_needs(&script, lanes, need), 0)
-            }
-        }
-    }
-}
-
-/// Calls `need` for what a script takes on so many lanes; returns how many elements it opens.
-fn script_needs(script: &Script, lanes: usize, mut need: impl FnMut(Kind, usize)) -> u64 {
-    need(Kind::Bit, script.bit_count as usize * lanes);
-    need(Kind::Bounded, script.bounded_count as usize * lanes);
-    let mut opened = 0;
-    for level in &script.levels {
-        let amounts = level.amounts();
-        need(Kind::Triple, amounts.products * lanes);
-        need(Kind::Square, amounts.squares * lanes);
-        opened += (amounts.opened() * lanes) as u64;
-    }
-    opened
-}
-
-/// The correlated randomness that a planned program needs, in about the order in which it needs it,
-/// and the same for all parties.
-pub struct PlanDemand<R> {
-    planned: ProgramReader<R>,
-    walk: ProgramCounts,
-    frame: usize,
-    instructions: Vec<Instruction>,
-    found: VecDeque<(Kind, usize)>,
-}
-
-impl<R: Read + Seek> PlanDemand<R> {
-    /// Of `planned`, for so many parties.
-    pub fn new(planned: ProgramReader<R>, parties: usize, field: FieldName) -> PlanDemand<R> {
-        let walk = ProgramCounts::new(parties, field, Masks::of(planned.description()));
-        PlanDemand { planned, walk, frame: 0, instructions: Vec::new(), found: VecDeque::new() }
-    }
-}
-
-impl<R: Read + Seek> Iterator for PlanDemand<R> {
-    type Item = Result<(Kind, usize), CorrelatedError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(need) = self.found.pop_front() {
-                return Some(Ok(need));
-            }
-            if self.frame == self.planned.frame_count() {
-                return None;
-            }
-            if let Err(error) = self.planned.read_frame(self.frame, &mut self.instructions) {
-                self.frame = self.planned.frame_count();
-                return Some(Err(error.into()));
-            }
-            self.frame += 1;
-            for instruction in &self.instructions {
-                let found = &mut self.found;
-                self.walk.step(instruction, self.planned.description(), |kind, count| {
-                    if count > 0 {
-                        found.push_back((kind, count));
-                    }
-                });
-            }
-        }
-    }
-}
+pub use counts::PlanDemand;
+use counts::ProgramCounts;
+use demand::name_of;
+pub use demand::{demand_of_totals, stated_demand};
 
 /// Nanoseconds of computation for a round, besides what it opens.
 const NS_PER_ROUND: u64 = 25_000;
+
 /// For an instruction, besides its elements.
 const NS_PER_INSTRUCTION: u64 = 400;
+
 /// To open an element, with its check.
 const NS_PER_OPENED: u64 = 12;
+
 /// For an oblivious transfer of preprocessing, with what is done to its outcome.
 const NS_PER_OT: u64 = 45;
+
 /// Time of an OT in batches of a quarter or less, whose rows are shorter than a tile of OTs.
 const NS_PER_OT_OF_SMALL: u64 = 110;
+
 /// Nanoseconds of set-up with one other party: base OTs in both directions, the keys that are shared
 /// with them, and the first, smallest batches: `millionaires` runs for 60 ms on one machine, of which 7 are
 /// counted otherwise.
 const SETUP_NS: u64 = 50_000_000;
+
 /// To make a bit that a party knows, and a bounded integer.
 const fn chosen_ns(field: FieldName) -> [u64; 2] {
     match field {
@@ -389,7 +165,7 @@ impl SpdzCosts {
         let interaction = self.walk.model.interaction(&instruction.part(Phase::Whole));
         let of = match instruction.op {
             Op::Output => OUTPUTS,
-            _ => match way(instruction) {
+            _ => match method(instruction) {
                 Method::Input => 0,
                 Method::MatMul => 1,
                 _ => 2,

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::inputs::BroughtInputs;
 use super::linear::{self, Movement};
 use super::mat_mul::MatrixProductQueue;
-use super::operations::{Method, SpdzRounds, matrix_size, repeats, way};
+use super::operations::{Method, SpdzRounds, matrix_size, method, repeats};
 use super::run::{FlightContext, ScriptExecution, blank};
 use super::{Masks, Opening};
 use crate::ProtocolError;
@@ -276,7 +276,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         instruction: &Instruction,
         operands: &[&[Share<F>]],
     ) -> Result<Flight<F>, ProtocolError> {
-        match way(instruction) {
+        match method(instruction) {
             Method::Input if instruction.element.sharing() == Sharing::Arithmetic => {
                 self.issue_integers(instruction)
             }
@@ -310,7 +310,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         operands: &[&[Share<F>]],
     ) -> Result<(), ProtocolError> {
         let (me, delta) = (self.parties.me(), *self.delta);
-        match way(instruction) {
+        match method(instruction) {
             Method::Linear => linear::execute(instruction, results, operands, me, delta),
             Method::Movement => {
                 let mut moved = *instruction;

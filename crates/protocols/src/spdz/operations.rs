@@ -33,7 +33,7 @@ pub(super) enum Method {
 }
 
 /// How `instruction` is done; outputs aside.
-pub(super) fn way(instruction: &Instruction) -> Method {
+pub(super) fn method(instruction: &Instruction) -> Method {
     let is_integer = instruction.element.sharing() == Sharing::Arithmetic;
     match instruction.op {
         Op::Input => Method::Input,
@@ -83,7 +83,7 @@ pub(super) fn way(instruction: &Instruction) -> Method {
 pub(super) fn may_open_narrowly(instruction: &Instruction) -> bool {
     let looks =
         matches!(instruction.op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Abs | Op::ShiftRight);
-    looks && is_integer(instruction) && way(instruction) == Method::Script
+    looks && is_integer(instruction) && method(instruction) == Method::Script
 }
 
 /// The sides of the matrices that a product of matrices multiplies.
@@ -310,7 +310,7 @@ impl RoundModel for SpdzRounds {
             }
             _ => {}
         }
-        match way(instruction) {
+        match method(instruction) {
             Method::Linear | Method::Movement => Interaction::default(),
             Method::Input => {
                 let elements = u64::from(element_count(shape));

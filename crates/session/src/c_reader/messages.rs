@@ -46,8 +46,8 @@ impl TraceSizes {
 pub(super) enum Question {
     Trace(TraceSizes),
     Ranges(TraceSizes),
-    PrepareTwin(TraceSizes),
-    Twin(TraceSizes, Vec<TableMessage>),
+    PrepareReference(TraceSizes),
+    Reference(TraceSizes, Vec<TableMessage>),
     Generate(TraceSizes, u64),
 }
 
@@ -111,7 +111,7 @@ pub(super) enum ErrorMessage {
     WrongRows { input: String, found: u64, expected: u64 },
     Rows(String),
     Refused(String),
-    Twin(String),
+    Reference(String),
     Failed(String),
 }
 
@@ -130,7 +130,7 @@ impl ErrorMessage {
                 ErrorMessage::WrongRows { input, found, expected }
             }
             ProgramError::Rows(what) => ErrorMessage::Rows(what),
-            ProgramError::Twin(what) => ErrorMessage::Twin(what),
+            ProgramError::Reference(what) => ErrorMessage::Reference(what),
             ProgramError::Bytecode(_) | ProgramError::Io(_) => {
                 ErrorMessage::Failed(error.to_string())
             }
@@ -153,7 +153,7 @@ impl ErrorMessage {
             }
             ErrorMessage::Rows(what) => ProgramError::Rows(what),
             ErrorMessage::Refused(what) => ProgramError::Refused(what),
-            ErrorMessage::Twin(what) => ProgramError::Twin(what),
+            ErrorMessage::Reference(what) => ProgramError::Reference(what),
             ErrorMessage::Failed(what) => Error::other(what).into(),
         }
     }

@@ -207,7 +207,7 @@ fn next(input: &mut impl BufRead) -> Option<(Question, Vec<Table>)> {
     input.read_line(&mut line).ok().filter(|count| *count > 0)?;
     let question: Question = serde_json::from_str(&line).ok()?;
     let tables = match &question {
-        Question::Twin(_, heads) => read_tables(input, heads).ok()?,
+        Question::Reference(_, heads) => read_tables(input, heads).ok()?,
         _ => Vec::new(),
     };
     Some((question, tables))
@@ -284,13 +284,13 @@ pub(super) fn answered(
             let ranges = bounds(&sizes.arguments(program)?)?;
             Ok((Reply::Ranges(ranges), ReplyBody::Tables(Vec::new())))
         }
-        Question::PrepareTwin(sizes) => {
-            program.prepare_twin(&sizes.arguments(program)?)?;
+        Question::PrepareReference(sizes) => {
+            program.prepare_reference(&sizes.arguments(program)?)?;
             Ok((Reply::Nothing, ReplyBody::Tables(Vec::new())))
         }
-        Question::Twin(sizes, _) => {
-            let twin = program.twin(&sizes.arguments(program)?, tables);
-            Ok(of_tables(twin.transpose()?))
+        Question::Reference(sizes, _) => {
+            let reference = program.reference(&sizes.arguments(program)?, tables);
+            Ok(of_tables(reference.transpose()?))
         }
         Question::Generate(sizes, seed) => {
             Ok(of_tables(program.generate(&sizes.arguments(program)?, *seed)))

@@ -40,7 +40,7 @@ fn bounds_and_refusals_cross_the_pipe() {
     let refused: [fn() -> ProgramError; 6] = [
         || ProgramError::Rows("rows".to_owned()),
         || ProgramError::Refused("p.c:1: no\n    ^ here".to_owned()),
-        || ProgramError::Twin("it had not ended".to_owned()),
+        || ProgramError::Reference("it had not ended".to_owned()),
         || ProgramError::WrongRows { input: "x".to_owned(), found: 2, expected: 3 },
         || ProgramError::MissingRows { input: "x".to_owned() },
         || Error::other("disk").into(),

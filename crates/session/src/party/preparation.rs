@@ -12,7 +12,7 @@ use phineus_correlated::stored::{StoredFile, StoredKey};
 use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
 
-use crate::agreement::StatedSettings;
+use crate::agreement::Proposal;
 use crate::binding;
 use crate::connecting::check_parties;
 use crate::correlated;
@@ -84,9 +84,9 @@ impl PartyNetwork {
 }
 
 impl Preparation<'_> {
-    /// The name of the party whose wish this is.
-    pub fn name(&self, wish: &StatedSettings) -> &str {
-        &self.cast.members[usize::from(wish.party)]
+    /// The name of the party whose proposal this is.
+    pub fn name(&self, proposal: &Proposal) -> &str {
+        &self.cast.members[usize::from(proposal.party)]
     }
 }
 

@@ -4,7 +4,7 @@ use phineus_bytecode::FileKind;
 
 use super::agreeing::least_limit;
 use crate::accelerator::matrix_entries;
-use crate::agreement::{self, Peers, StatedSettings};
+use crate::agreement::{self, Peers, Proposal};
 use crate::calibration::on_the_way;
 use crate::failure::Failure;
 use crate::progress::Progress;
@@ -33,22 +33,22 @@ fn is_stored(run: &Run) -> bool {
 /// The slice that all parties take: the least that anyone states, or else the one for the network
 /// as it is found, where that makes a difference to what `traced` opens; the voice says so.
 pub fn agreed(
-    wishes: &[StatedSettings],
+    proposals: &[Proposal],
     protocol: Protocol,
     traced: &TracedFile,
     (channels, voice): (&mut Peers, Option<&Progress>),
 ) -> Result<Option<u64>, Failure> {
-    let stated = wishes.iter().filter_map(|wish| wish.slice_bytes).min();
+    let stated = proposals.iter().filter_map(|proposal| proposal.slice_bytes).min();
     let (Some(field), None) = (protocol.field(), stated) else { return Ok(stated) };
     let computing = traced.computing;
-    let all_measure = wishes[..computing].iter().all(|wish| wish.measures);
-    let limit_bytes = least_limit(wishes);
+    let all_measure = proposals[..computing].iter().all(|proposal| proposal.measures);
+    let limit_bytes = least_limit(proposals);
     let opened_bytes = matrix_entries(traced)?.saturating_mul(field.bytes() as u64);
     let matters = slices::matters(limit_bytes, opened_bytes);
     if traced.kind == FileKind::Planned || !all_measure || !matters {
         return Ok(None);
     }
-    let round_trip = agreement::longest_round_trip(wishes);
+    let round_trip = agreement::longest_round_trip(proposals);
     let on_the_way = on_the_way(&mut channels[..computing], round_trip)?;
     let (bytes, found) = slices::measured(on_the_way, round_trip, limit_bytes);
     if let Some(progress) = voice {

@@ -137,6 +137,10 @@ impl Definition for AuthenticatedProtocol {
         false
     }
 
+    fn looks_up_in_tables(&self) -> bool {
+        false
+    }
+
     fn reveals_inside_blocks(&self, _: usize) -> bool {
         false
     }

@@ -101,6 +101,10 @@ impl Definition for ClearProtocol {
         false
     }
 
+    fn looks_up_in_tables(&self) -> bool {
+        true
+    }
+
     fn reveals_inside_blocks(&self, _: usize) -> bool {
         true
     }

@@ -104,6 +104,10 @@ impl Definition for GarbledProtocol {
         false
     }
 
+    fn looks_up_in_tables(&self) -> bool {
+        true
+    }
+
     fn reveals_inside_blocks(&self, _: usize) -> bool {
         true
     }

@@ -91,6 +91,10 @@ impl Definition for Rep3Protocol {
         false
     }
 
+    fn looks_up_in_tables(&self) -> bool {
+        false
+    }
+
     fn reveals_inside_blocks(&self, _: usize) -> bool {
         false
     }

@@ -127,6 +127,10 @@ impl Definition for SharesProtocol {
         self.garbles
     }
 
+    fn looks_up_in_tables(&self) -> bool {
+        false
+    }
+
     fn reveals_inside_blocks(&self, parties: usize) -> bool {
         // What is opened is in Boolean sharing. Two parties hide the order of rows from each other.
         self.takes_triples && parties == 2

@@ -1,4 +1,4 @@
-// Both ways out of a loop are secret.
+// Both exits of a loop are secret.
 #include <phineus.h>
 PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
 {

@@ -1,4 +1,4 @@
-// Ways that write the same words in other pieces: whole in one, a byte in the other.
+// Paths that write the same words in other pieces: whole in one, a byte in the other.
 #include <phineus.h>
 PH_MAIN void f(PH_IN(a) uint64_t x, PH_IN(b) uint64_t y, PH_OUT(a, b) uint64_t r[3], PH_OUT(a, b) uint64_t s[3])
 {

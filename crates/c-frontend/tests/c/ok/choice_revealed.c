@@ -1,4 +1,4 @@
-// Ways that are taken when the program runs: with results in memory, a public flag and an early return.
+// Paths that are taken when the program runs: with results in memory, a public flag and an early return.
 #include <phineus.h>
 static uint32_t rest(uint32_t x, uint32_t y, uint32_t *steps)
 {

@@ -1,5 +1,5 @@
 #include <phineus.h>
-/* What only clang has: the plain twin is compiled with it, too. */
+/* What only clang has: the plaintext reference is compiled with it, too. */
 PH_MAIN void clang_builtins(PH_IN(a) const uint64_t x[4], PH_IN(b) const uint64_t y[4],
                             PH_OUT(a, b) uint64_t mixed[4])
 {

@@ -1,4 +1,4 @@
-// Addresses at secret indices, kept in structures, differ between ways and turns.
+// Addresses at secret indices, stored in structures, differ between paths and iterations.
 #include <phineus.h>
 struct holder { uint32_t n; uint32_t *p; };
 PH_MAIN PH_OUT(a, b) uint32_t f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y)

@@ -1,4 +1,4 @@
-// An inner loop that secrets leave in two ways: to its end, and to that of all around it.
+// An inner loop that secrets leave by two exits: to its end, and to that of all around it.
 #include <phineus.h>
 #define N 4
 #define M 3

@@ -1,4 +1,4 @@
-// Ways that C says are never taken, behind loops.
+// Paths that C says are never taken, behind loops.
 #include <phineus.h>
 PH_SIZE(N, 8)
 PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])

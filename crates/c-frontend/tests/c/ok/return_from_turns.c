@@ -5,7 +5,7 @@
 PH_SIZE(N, 8)
 static int32_t sum(const int32_t *x, int n)
 {
-    // None is of a loop: at the end of such a one all ways out would meet.
+    // None is of a loop: at the end of such a one all exits would meet.
     int32_t all = 0, t;
     int i;
     for (i = 0; i < N; i++) {
@@ -23,7 +23,7 @@ static int32_t sum(const int32_t *x, int n)
     return all;
 }
 
-// Two loops around it, and more ways out than one that meet again before the next turn.
+// Two loops around it, and more exits than one that meet again before the next turn.
 static int32_t steps(const int32_t *x, int32_t y)
 {
     int32_t all = 0, t;

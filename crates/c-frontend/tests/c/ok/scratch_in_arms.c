@@ -1,5 +1,5 @@
 // Arrays that a loop sets inside what a secret decides: not set before, or of addresses, set in
-// part, or gone when both ways meet.
+// part, or gone when both paths meet.
 #include <phineus.h>
 #include <stdlib.h>
 static uint32_t in_function(const uint32_t *x, uint32_t k)

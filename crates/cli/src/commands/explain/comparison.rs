@@ -175,7 +175,7 @@ fn to_json(candidates: &[Candidate], best: Option<&Candidate>) -> serde_json::Va
             Ok((planned, time)) => json!({
                 "protocol": protocol.name(),
                 "ot": variant.ot.name(),
-                "ways": variant.words(),
+                "variant": variant.words(),
                 "fits": true,
                 "settings": planned.plan().settings,
                 "costs": planned.plan().costs,

@@ -1,6 +1,6 @@
 //! Description of a program: its parties, their inputs, and who learns which outputs.
 
-use phineus_bytecode::{Description, PermutationKind};
+use phineus_bytecode::Description;
 use phineus_session::failure::Failure;
 use phineus_session::report::outputs;
 use phineus_session::settings::{Choice, Protocol};
@@ -56,7 +56,7 @@ pub(super) fn describe(
             "opens     values inside the program to all: places of memory that is touched in secret",
         )?;
     }
-    let told = description.permutations.iter().find(|known| known.kind == PermutationKind::Told);
+    let told = description.permutations.iter().find(|known| known.kind.is_told());
     if let Some(told) = told {
         let party = &description.parties[usize::from(told.party)];
         console.print(&format!(

@@ -37,7 +37,7 @@ pub(super) fn alternatives(
     others
 }
 
-/// Whether the protocol of a plan can open values in more than one way.
+/// Whether the protocol of a plan has variants that open values differently.
 fn variants_matter(planned: &PlannedFile) -> bool {
     let protocol = Protocol::of_plan(planned.plan());
     protocol.is_some_and(|protocol| protocol.settings().contains(&ProtocolOption::Broadcast))
@@ -67,7 +67,7 @@ pub(super) fn variant_line(
     let time = predict(planned, explain.net).whole.total();
     format!(
         "{:<9} {options}: {rounds} rounds, {} a link, {} of them before, about {}",
-        "way",
+        "variant",
         quantity::bytes(link_bytes(planned)),
         quantity::bytes(link_bytes_before(planned)),
         quantity::duration(Duration::from_secs_f64(time))

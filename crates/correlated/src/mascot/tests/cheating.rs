@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use phineus_bytecode::random::Seeds;
 use phineus_channels::{Altering, ChannelError, MessagePosition, flip_bit};
-use phineus_ot::base;
+use phineus_ot::ideal::base_ots::IdealBaseOts;
 
 use super::lies::{Liar, Lie};
 use super::*;
@@ -64,8 +64,10 @@ fn session<F: Field>(
                 });
                 let parties = Parties::new(me, channels.collect());
                 // Who lies later needs no real base OTs.
-                let _dealer = cheat.lie.map(|_| base::Ideal::in_this_thread());
-                let generator = generator::<F, _>(parties, seed)?;
+                let generator = match cheat.lie {
+                    None => generator(parties, seed)?,
+                    Some(_) => generator_over::<IdealBaseOts, F, _>(parties, seed)?,
+                };
                 let in_setup = messages.load(Ordering::Relaxed);
                 let lie = cheat.lie.filter(|_| cheats);
                 let mut generator = generator.deviating(Liar(lie));

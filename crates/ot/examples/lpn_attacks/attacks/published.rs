@@ -152,9 +152,9 @@ pub(super) fn representations(t: f64, k: f64, block: f64, charge: impl Fn(f64) -
     for p in (0..40).step_by(4).map(f64::from) {
         for extra in (0..32).step_by(2).map(f64::from) {
             let weight = p / 2.0 + extra;
-            let ways =
+            let representations =
                 log2_binomial(p / 2.0, p / 4.0) + log2_binomial(t / 2.0 - p / 2.0, extra / 2.0);
-            let constraint = (2.0 * ways).floor().max(0.0);
+            let constraint = (2.0 * representations).floor().max(0.0);
             let rough = log2_binomial(t / 2.0, weight / 2.0) + weight / 2.0 * k.log2();
             for window in rough as i32..=(3.0 * rough) as i32 + 1 {
                 let window = f64::from(window);

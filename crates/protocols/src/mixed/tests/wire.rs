@@ -127,10 +127,10 @@ fn program(seed: u64, width_max: u16) -> (Vec<Instruction>, Description) {
     (source, description)
 }
 
-fn check_rounds(seed: u64, ways: VariantChoice, pick: impl FnMut(&Instruction) -> Sharing) {
+fn check_rounds(seed: u64, variants: VariantChoice, pick: impl FnMut(&Instruction) -> Sharing) {
     let (source, description) = program(seed, 32);
     let inputs = random_inputs(seed, &description);
-    let plans = planned(&write(&with_sharings(&source, pick), &description), 3, 64, ways);
+    let plans = planned(&write(&with_sharings(&source, pick), &description), 3, 64, variants);
     let plan = read(&plans.program).description().plan.clone().expect("planned");
     let rounds = plan.costs[totals::ROUNDS];
     assert!(rounds > 1, "there is something to count");

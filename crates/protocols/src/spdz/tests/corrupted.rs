@@ -9,7 +9,7 @@
 //! Cost: as many runs as messages, hundreds to a thousand, so a run must be short. A program uses
 //! few kinds of correlated randomness (`case`), of which a batch has a few items, and OTs are in
 //! fields of 2^2. Base OTs were a fifth of a run: those who lie after them have them from a dealer
-//! ([`base::Ideal`]), those who lie in the set-up have the real ones.
+//! ([`IdealBaseOts`]), those who lie in the set-up have the real ones.
 
 mod alike;
 mod case;
@@ -31,7 +31,8 @@ use phineus_correlated::mascot::{Generator, Live};
 use phineus_crypto::field::Field;
 use phineus_crypto::{Block, Prg, SecretBit};
 use phineus_engine::run;
-use phineus_ot::{FieldBits, SessionId, base};
+use phineus_ot::ideal::base_ots::IdealBaseOts;
+use phineus_ot::{FieldBits, SessionId};
 
 use super::altered::Altered;
 use crate::ProtocolError;
@@ -91,9 +92,12 @@ impl<C: Channel + 'static> TestParty<'_, C> {
             let correlated = Altered { correlated: dealer, alteration: lie };
             return Ok(online_phase(case, online, correlated, lie)?.0);
         }
-        let _dealer = (origin == RandomnessSource::DealtOts).then(base::Ideal::in_this_thread);
         let (session, field) = (SessionId::new(SESSION), FieldBits::LAN);
-        let generator = Generator::<F, C>::setup(background, prg(me, 1), &session, field)?;
+        let setup = match origin {
+            RandomnessSource::DealtOts => Generator::<F, C>::setup_over::<IdealBaseOts>,
+            RandomnessSource::RealOts | RandomnessSource::Dealer => Generator::<F, C>::setup,
+        };
+        let generator = setup(background, prg(me, 1), &session, field)?;
         is_set_up();
         let description = read(&case.bytes).description().clone();
         let demand = stated_demand(description.plan.as_ref().expect("it is planned"));

@@ -41,7 +41,7 @@ impl BesideParameters {
         column(name, ElementType::unsigned(WIDTH), Encoding::Number)
     }
 
-    fn twin(&self, a: impl Fn(u64) -> u32, b: impl Fn(u64) -> u32) -> u32 {
+    fn reference(&self, a: impl Fn(u64) -> u32, b: impl Fn(u64) -> u32) -> u32 {
         if self.rows == 0 {
             return 0;
         }
@@ -103,7 +103,7 @@ impl Program for DeepBesideWide {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
@@ -111,7 +111,7 @@ impl Program for DeepBesideWide {
         Some(BesideParameters::new(arguments).map(|settings| {
             let cell = |table: usize| move |row| inputs[table].cell(row, 0).as_limbs()[0] as u32;
             let mut table = Table::new(vec![BesideParameters::column("result")]);
-            table.push(&[Lane::from(u64::from(settings.twin(cell(0), cell(1))))]);
+            table.push(&[Lane::from(u64::from(settings.reference(cell(0), cell(1))))]);
             vec![table]
         }))
     }

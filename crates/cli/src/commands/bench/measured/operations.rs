@@ -106,7 +106,7 @@ impl OperationParameters {
         self.to.map_or(result.clone(), |to| result.to_sharing(to))
     }
 
-    fn twin(&self, a: u64, b: u64) -> u64 {
+    fn reference(&self, a: u64, b: u64) -> u64 {
         match self.op {
             Op::Add => a.wrapping_add(b),
             Op::Sub => a.wrapping_sub(b),
@@ -167,7 +167,7 @@ impl Program for IntegerOperation {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],
@@ -177,7 +177,7 @@ impl Program for IntegerOperation {
             let mask = mask_of(column.element.width());
             let mut table = Table::new(vec![column]);
             for row in 0..settings.lanes {
-                let result = settings.twin(word(&inputs[0], row), word(&inputs[1], row));
+                let result = settings.reference(word(&inputs[0], row), word(&inputs[1], row));
                 table.push(&[Lane::from(result) & mask]);
             }
             vec![table]
@@ -292,7 +292,7 @@ impl Program for Ands {
         Ok(())
     }
 
-    fn twin(
+    fn reference(
         &self,
         arguments: &Arguments,
         inputs: &[Table],

@@ -20,7 +20,7 @@ fn check(program: &dyn Program, given: &[(&str, &str)], rows: &[(&str, u64)], se
     let violations = verify(&mut reader).expect("it reads");
     assert!(violations.is_empty(), "{name}: {violations:?}");
     let outputs = reference::run_file(file, &inputs).expect("it runs");
-    let expected = program.twin(&arguments, &inputs).expect("it has a reference");
+    let expected = program.reference(&arguments, &inputs).expect("it has a reference");
     let expected = expected.expect("the reference runs");
     let given: Vec<_> = given.collect();
     assert!(program.agrees(&outputs, &expected), "{name} {given:?} {rows:?} with seed {seed}");

@@ -1,0 +1,142 @@
+//! Properties that groups of operations have in common.
+
+use super::Op;
+
+impl Op {
+    /// Returns whether it carries a value from one block to another; protocols take no part in
+    /// that.
+    #[inline]
+    pub fn is_carrying(self) -> bool {
+        matches!(self, Op::Load | Op::Store)
+    }
+
+    /// Returns whether it brings a value into the program, from a party or from another block.
+    #[inline]
+    pub fn is_input_or_load(self) -> bool {
+        matches!(self, Op::Input | Op::Load)
+    }
+
+    /// Returns whether it takes a value out of the program, to parties or to other blocks.
+    #[inline]
+    pub fn is_output_or_store(self) -> bool {
+        matches!(self, Op::Output | Op::Store)
+    }
+
+    /// Returns whether it reads or changes registers, regions or permutations. The planner keeps the order of such
+    /// operations.
+    #[inline]
+    pub fn is_stateful(self) -> bool {
+        self.is_region() || self.is_of_permutation() || self.is_of_memory() || self.opens_inside()
+    }
+
+    /// Returns whether it opens a value into a register.
+    #[inline]
+    pub fn opens_inside(self) -> bool {
+        matches!(self, Op::Reveal | Op::Locate)
+    }
+
+    /// Returns whether it is about a memory that is accessed at secret indices. Such operations are replaced by others
+    /// before a program is planned.
+    #[inline]
+    pub fn is_of_memory(self) -> bool {
+        matches!(self, Op::MemorySet | Op::MemoryOpen | Op::MemoryCell | Op::MemoryChange)
+    }
+
+    /// Returns whether it moves rows between values and regions. The engine does that without the driver.
+    #[inline]
+    pub fn is_region(self) -> bool {
+        matches!(self, Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt)
+    }
+
+    /// Returns whether it uses a permutation that one party knows.
+    #[inline]
+    pub fn is_of_permutation(self) -> bool {
+        matches!(self, Op::Switches | Op::Origins | Op::Tell | Op::SwapKnown)
+    }
+
+    /// Returns whether it brings in values that one party alone knows.
+    #[inline]
+    pub fn is_private(self) -> bool {
+        matches!(self, Op::Input | Op::Switches | Op::Origins)
+    }
+
+    /// Whether its results' lanes are lanes of its operands.
+    #[inline]
+    pub fn is_lane_movement(self) -> bool {
+        matches!(
+            self,
+            Op::LaneSlice
+                | Op::LaneConcat
+                | Op::LaneReverse
+                | Op::LaneTile
+                | Op::LaneRepeat
+                | Op::LaneDeinterleave
+                | Op::LaneInterleave
+        )
+    }
+
+    /// Whether its results' bits are bits of its operands, or 0, whatever they are: no gates.
+    #[inline]
+    pub fn is_movement(self) -> bool {
+        matches!(
+            self,
+            Op::ShiftLeft
+                | Op::ShiftRight
+                | Op::RotateLeft
+                | Op::Cast
+                | Op::BitSlice
+                | Op::BitConcat
+                | Op::Reshape
+                | Op::ReversePieces
+        ) || self.is_lane_movement()
+    }
+
+    /// Whether only the planner emits it.
+    #[inline]
+    pub fn is_directive(self) -> bool {
+        self as u8 >= Op::IssueSwapIn as u8
+    }
+
+    /// Returns whether it computes on arithmetic shares; the others need a conversion first.
+    pub fn is_arithmetic(self) -> bool {
+        matches!(
+            self,
+            Op::Input
+                | Op::Output
+                | Op::Constant
+                | Op::Load
+                | Op::Store
+                | Op::Convert
+                | Op::Add
+                | Op::Sub
+                | Op::Neg
+                | Op::Mul
+                | Op::LaneSum
+                | Op::MatMul
+        ) || self.is_lane_movement()
+    }
+
+    /// Returns whether it computes on integers in a field, besides those on arithmetic shares.
+    pub fn is_arithmetic_in_field(self) -> bool {
+        matches!(
+            self,
+            Op::And
+                | Op::Or
+                | Op::Xor
+                | Op::Not
+                | Op::Abs
+                | Op::Eq
+                | Op::Ne
+                | Op::Lt
+                | Op::Le
+                | Op::Mux
+                | Op::CondSwap
+                | Op::Mask
+                | Op::ShiftLeft
+                | Op::ShiftRight
+                | Op::Cast
+                | Op::Reduce
+                | Op::RequireZero
+        )
+    }
+}
