@@ -64,7 +64,11 @@ fn program(lanes: u32, chunks: u64, seed: u64) -> (Vec<Instruction>, Description
         made.state(Op::Reveal, (PLACE, 1), Some(place), [register, 0]);
         let row = made.state(Op::RegionLoadAt, (ITEM, 1), None, [0, register]);
         made.0.output(row, ITEM, 1, &[0, 1]);
-        let square = made.0.apply(Op::Mul, ITEM, 1, [row, row, 0]);
+        // Garbled where sharings are as stated.
+        let garbled = ITEM.shared(Sharing::Garbled);
+        let entered = made.0.convert(row, (Sharing::Any, garbled), 1);
+        let square = made.0.apply(Op::Mul, garbled, 1, [entered, entered, 0]);
+        let square = made.0.convert(square, (Sharing::Garbled, ITEM), 1);
         made.state(Op::RegionStoreAt, (ITEM, 1), Some(square), [0, register]);
         let row = random.below(rows);
         let row = made.state(Op::RegionLoad, (ITEM, 1), None, [0, row]);
@@ -126,21 +130,22 @@ fn check(lanes: u32, chunks: u64, assignment: Assignment, frame_count: u64, seed
     let expected = expected(&source, &tables);
     let assigned = assign(&mut read(&source), Vec::new(), scratch(), assignment, 64 << 20);
     let assigned = assigned.expect("a valid program").0;
-    let ways = VariantChoice::of(seed);
-    let mut model = MixedRounds::new(2).with_y2a(ways.y2a);
+    let variants = VariantChoice::of(seed);
+    let mut model = MixedRounds::new(2).with_y2a(variants.y2a);
     let ordered = harness::ordered(&assigned, layout(2), &mut model).expect("a valid program");
     for program in [&assigned, &ordered] {
         let faults = phineus_bytecode::verify(&mut read(program)).expect("readable");
         assert!(faults.is_empty(), "{}", faults[0]);
     }
     let options = options("mixed", layout(2), PAGE_UNITS, frame_count);
-    let mut costs = MixedCosts::new(2).with_broadcast(ways.broadcast);
+    let mut costs = MixedCosts::new(2).with_broadcast(variants.broadcast);
     let program = harness::planned(&ordered, &options, &mut costs).expect("it fits");
     let plan = read(&program).description().plan.clone().expect("it is planned");
     assert_eq!(plan.swap_in_count > 0, frame_count < 100, "seed {seed}");
-    assert_eq!(planned_garbling(&ordered, 2, frame_count, &program), None);
-    let broadcast = ways.broadcast;
-    let plans = TestPlans { ordered, program, garbling: None, broadcast };
+    let garbling = planned_garbling(&ordered, 2, frame_count, &program);
+    assert_eq!(garbling.is_some(), assignment == Assignment::Stated(Sharing::Boolean));
+    let broadcast = variants.broadcast;
+    let plans = TestPlans { ordered, program, garbling, broadcast };
     let dealer = Block::from_bits(u128::from(seed));
     run_all(&plans, 2, &tables, &expected, |me| Dealer::insecure(dealer, me, 2));
 }
