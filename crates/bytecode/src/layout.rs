@@ -108,7 +108,7 @@ impl Layout {
     }
 
     /// Size of values in `sharing`.
-    const fn size(self, sharing: Sharing) -> ValueSize {
+    pub const fn size(self, sharing: Sharing) -> ValueSize {
         match sharing {
             Sharing::Arithmetic => self.arithmetic,
             Sharing::Any | Sharing::Boolean => self.boolean,

@@ -132,6 +132,15 @@ impl OwnPermutations {
         }
     }
 
+    /// Returns whether an instruction tells the last rows of a permutation.
+    pub fn is_last_told(description: &Description, instruction: &Instruction) -> bool {
+        let [index, from, ..] = instruction.immediates;
+        instruction.op == Op::Tell && {
+            let items = description.permutations[index as usize].items;
+            from + u64::from(instruction.lanes) == u64::from(items)
+        }
+    }
+
     /// The values that `instruction` brings, one for each lane; `draw` gives random words.
     ///
     /// # Panics

@@ -30,13 +30,32 @@ fn searches_equal_the_plaintext() -> Result {
             let done = place.run(&format!("{RUN} --protocol {choice} --out o.csv"))?;
             done.succeeded()?.says("equals the plaintext answer: yes")?;
         }
-        for method in ["square-root", "square-root-table"] {
-            let line = format!("--protocol garbled --param memory={method}");
-            let done = place.run(&format!("{RUN} {line} --out o.csv"))?;
+        for line in [
+            "garbled --param memory=square-root",
+            "garbled --param memory=square-root-table",
+            "gmw --param memory=square-root",
+            "arith --param memory=square-root",
+            "mixed --param memory=square-root",
+            "gmw --computing s1,s2 --param memory=square-root",
+        ] {
+            let done = place.run(&format!("{RUN} --protocol {line} --out o.csv"))?;
             done.succeeded()?.says("equals the plaintext answer: yes")?;
             agrees(&place)?;
         }
     }
+    Ok(())
+}
+
+/// Two parties hide the order of rows from each other; of more, two could know all of it.
+#[test]
+fn more_than_two_parties_scan() -> Result {
+    let place = Place::new()?;
+    place.run("data binary-search --param n=20 --param searches=1")?.succeeded()?;
+    let three = format!("{RUN} --protocol gmw --computing s1,s2,s3 --out o.csv");
+    let done = place.run(&three)?.succeeded()?;
+    done.says("equals the plaintext answer: yes")?.says("no other method can do it here")?;
+    let done = place.run(&format!("{three} --param memory=square-root"))?.failed_with(3)?;
+    done.says("E3146")?.says("gmw of 3 parties opens nothing inside a block")?;
     Ok(())
 }
 
@@ -64,7 +83,9 @@ fn the_cheapest_method_is_chosen() -> Result {
     let (scan, table) = ("scan".to_owned(), "square-root-table".to_owned());
     assert_eq!(chosen(&format!("{few} --protocol garbled"))?, (scan.clone(), 3));
     assert_eq!(chosen(&format!("{many} --protocol garbled"))?, (table, 3));
-    assert_eq!(chosen(&format!("{many} --protocol gmw"))?, (scan.clone(), 0));
+    assert_eq!(chosen(&format!("{few} --protocol gmw"))?, (scan.clone(), 2));
+    assert_eq!(chosen(&format!("{many} --protocol gmw"))?, ("square-root".to_owned(), 2));
+    assert_eq!(chosen(&format!("{many} --protocol bmr"))?, (scan.clone(), 0));
     // Each access waits for the network.
     let far = "--param n=600 --param searches=8 --protocol garbled --net rtt=200ms";
     assert_eq!(chosen(far)?, (scan, 3));
@@ -81,13 +102,20 @@ fn the_cheapest_method_is_chosen() -> Result {
 fn a_plan_has_its_methods() -> Result {
     let place = Place::new()?;
     place.run("data binary-search --param n=40 --param searches=2")?.succeeded()?;
-    for method in ["auto", "scan", "square-root", "square-root-table"] {
-        let program = format!("binary-search --param memory={method}");
-        let rows = "--rows table=40 --rows keys=2 --protocol garbled";
-        place.run(&format!("plan {program} {rows} --out p.phn"))?.succeeded()?;
-        place.run("check p.phn")?.succeeded()?.says("right")?;
-        let files = "--in table=table.csv --in keys=keys.csv";
-        place.run(&format!("run p.phn --local {files}"))?.succeeded()?;
+    let on_shares = ["auto", "scan", "square-root"].as_slice();
+    for (protocol, methods) in [
+        ("garbled", ["auto", "scan", "square-root", "square-root-table"].as_slice()),
+        ("gmw", on_shares),
+        ("mixed", on_shares),
+    ] {
+        for method in methods {
+            let program = format!("binary-search --param memory={method}");
+            let rows = format!("--rows table=40 --rows keys=2 --protocol {protocol}");
+            place.run(&format!("plan {program} {rows} --out p.phn"))?.succeeded()?;
+            place.run("check p.phn")?.succeeded()?.says("right")?;
+            let files = format!("--in table=table.csv --in keys=keys.csv --protocol {protocol}");
+            place.run(&format!("run p.phn --local {files}"))?.succeeded()?;
+        }
     }
     Ok(())
 }
@@ -116,7 +144,7 @@ fn protocols_that_open_nothing_inside_say_so() -> Result {
     let place = Place::new()?;
     place.run("data binary-search --param n=20 --param searches=1")?.succeeded()?;
     let three = "rep3 --param parties=3";
-    for protocol in ["gmw", "bmr", "mixed", "spdz --fake-preprocessing", three] {
+    for protocol in ["bmr", "spdz --fake-preprocessing", three] {
         let line = format!("{RUN} --protocol {protocol}");
         place.run(&line)?.succeeded()?.says("equals the plaintext answer: yes")?;
         let done = place.run(&format!("{line} --param memory=square-root"))?.failed_with(3)?;
@@ -151,7 +179,7 @@ fn programs_equal_the_plaintext_by_all_methods() -> Result {
         for size in sizes {
             let place = Place::new()?;
             place.run(&format!("data {program} {size}"))?.succeeded()?;
-            for method in ["auto", "scan", "square-root"] {
+            for method in ["auto", "scan", "square-root", "square-root-table"] {
                 let line = format!("run {program} --local --verify {size} {inputs} --out o.csv");
                 let line = format!("{line} --protocol garbled --param memory={method}");
                 let done = place.run(&line)?.succeeded()?;
@@ -221,7 +249,7 @@ fn measured_accesses_send_what_plans_state() -> Result {
     let place = Place::new()?;
     for rows in [4, 33] {
         let table = rows_of(&place, &format!("--program accesses --n {rows} --seconds 60"))?;
-        assert_eq!(table.len(), 4);
+        assert_eq!(table.len(), 6);
         for row in &table {
             let is_scan = row["method"] == "scan";
             let parts = if is_scan { &["access"][..] } else { &["access", "first_shuffle"] };
@@ -257,7 +285,7 @@ fn applications_are_run_or_extrapolated() -> Result {
             (&false.into(), &true.into())
         );
     }
-    assert_eq!((run.len(), planned.len()), (2, 2));
+    assert_eq!((run.len(), planned.len()), (3, 3));
     let large = rows_of(&place, "--program gale-shapley --n 512 --seconds 0")?;
     assert!(large[0]["refused"].as_str().is_some_and(|why| why.contains("instructions")));
     let done = place.run("bench oram --program bfs --n 5")?.failed_with(2)?;

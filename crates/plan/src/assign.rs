@@ -5,6 +5,8 @@
 //! converted at most once to each sharing. Inputs and constants are brought in again instead, in
 //! the sharing that is needed. Conversions that the program states become what the assignment
 //! makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
+//! Rows of regions, and what permutations bring, are in Boolean sharing. No protocol with sharings profits from a bit
+//! that one party knows, so `swap_known` becomes `cond_swap`.
 //!
 //! Invariant: the program computes the same, since in the clear all conversions are the identity.
 //!
@@ -22,6 +24,9 @@ use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, ScratchFile};
+
+/// Sharing of what registers, regions and permutations take and give.
+const STATE_SHARING: Sharing = Sharing::Boolean;
 
 /// How values get their sharings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +66,9 @@ impl Assignment {
         operand: impl Fn(usize) -> &'a AssignedValue,
     ) -> Sharing {
         let stated = instruction.element.sharing();
+        if instruction.op.is_stateful() {
+            return STATE_SHARING;
+        }
         if instruction.op.is_carrying() {
             return self.carried(instruction.element).sharing();
         }
@@ -172,6 +180,9 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
             slot.element = assignment.carried(slot.element);
         }
     }
+    for region in &mut description.regions {
+        region.element = region.element.shared(STATE_SHARING);
+    }
     let mut writer = ProgramWriter::new(output, FileKind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let mut assigner = Assigner { assignment, emit, values: NameTable::new(), next_name: 0 };
@@ -251,6 +262,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let mut made = *instruction;
         made.element = made.element.shared(sharing);
+        if made.op == Op::SwapKnown {
+            (made.op, made.immediates) = (Op::CondSwap, [0; 4]);
+        }
         for (k, operand) in instruction.operands().iter().enumerate() {
             made.operands[k] = self.name(*operand, sharing)?;
         }

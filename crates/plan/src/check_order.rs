@@ -6,7 +6,11 @@
 //! (see `order.rs`), for the protocol that `model` describes: among them that both require the same to be
 //! zero, and that every output waits for all that stands before it in the program.
 //!
-//! Memory: 16 bytes per value, 48 per output instruction, 32 for each that requires something.
+//! Registers, regions and permutations have a digest of all that was done to them, in order. A stateful instruction
+//! depends on the digests of what it works on, and extends them. At the end they must be the same in both.
+//!
+//! Memory: 16 bytes per value, 48 per output instruction, 32 for each that requires something, and 32 for each
+//! register, region and permutation.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,6 +25,17 @@ const FAULTS_MAX: usize = 20;
 
 type Digest = u128;
 
+/// Registers, regions and permutations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum StateKind {
+    Register,
+    Region,
+    Permutation,
+}
+
+/// One of them.
+type State = (StateKind, u64);
+
 /// Cells of an input or output: whether it is a carried value; its number, or port, column and row
 /// of the first cell; the number of rows.
 type Cells = (bool, u64, u64, u64, u32);
@@ -33,11 +48,27 @@ struct Meaning {
     required: Vec<Digest>,
     /// Of the outputs to parties: how much was required before.
     after: HashMap<Cells, usize>,
+    /// Of registers, regions and permutations: what was done to them so far.
+    states: HashMap<State, Digest>,
 }
 
 /// Returns whether it takes a value out of the program, to a party or to another block.
 fn leaves(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Output | Op::Store)
+}
+
+/// What a stateful instruction works on besides values.
+fn states(instruction: &Instruction) -> Vec<State> {
+    use StateKind::{Permutation, Region, Register};
+    let [first, second, third, _] = instruction.immediates;
+    match instruction.op {
+        Op::Reveal => vec![(Register, first)],
+        Op::Locate => vec![(Register, first), (Permutation, second), (Permutation, third)],
+        Op::RegionLoadAt | Op::RegionStoreAt => vec![(Region, first), (Register, second)],
+        op if op.is_region() => vec![(Region, first)],
+        op if op.is_of_permutation() => vec![(Permutation, first)],
+        _ => Vec::new(),
+    }
 }
 
 fn cells(instruction: &Instruction) -> Cells {
@@ -54,19 +85,27 @@ impl Meaning {
             let digest = self.values.get(*operand as usize);
             operands.push(*digest.ok_or(format!("%{operand} is not defined"))?);
         }
+        let states = states(&whole);
+        let before: Vec<Digest> = states.iter().map(|state| self.state(state)).collect();
         let digest = |result: usize| {
             let half = |seed: u8| {
                 let mut hasher = DefaultHasher::new();
                 (seed, result, whole.op, whole.element, whole.lanes, whole.immediates)
                     .hash(&mut hasher);
                 operands.hash(&mut hasher);
+                before.hash(&mut hasher);
                 u128::from(hasher.finish())
             };
             half(0) << 64 | half(1)
         };
-        let has_digest = leaves(&whole) || whole.op == Op::RequireZero;
-        let count = if has_digest { 1 } else { whole.results().len() };
+        let has_digest = leaves(&whole) || whole.op == Op::RequireZero || !states.is_empty();
+        let count = whole.results().len().max(usize::from(has_digest));
         Ok((0..count).map(digest).collect())
+    }
+
+    /// Digest of what was done to a register, region or permutation.
+    fn state(&self, state: &State) -> Digest {
+        self.states.get(state).copied().unwrap_or_default()
     }
 
     fn output(&mut self, instruction: &Instruction, digest: Digest) -> Result<(), String> {
@@ -97,6 +136,9 @@ impl Meaning {
 
     fn define(&mut self, instruction: &Instruction, results: Vec<Digest>) -> Result<(), String> {
         self.require(instruction, &results);
+        for state in states(instruction) {
+            self.states.insert(state, results[0]);
+        }
         for (name, digest) in instruction.results().iter().zip(results) {
             if *name != self.values.len() as u64 {
                 return Err(format!("%{name} is not the next name"));
@@ -151,6 +193,8 @@ impl<'a> OrderReplay<'a> {
     fn step(&mut self, i: &Instruction, model: &mut impl RoundModel) -> Result<(), String> {
         let rounds = match i.op {
             Op::Round | Op::Load | Op::Store => 0,
+            // What these open is exchanged at once.
+            op if op.is_stateful() => 0,
             _ => model.interaction(&i.part(Phase::Whole)).rounds,
         };
         let due = self.in_flight.first_key_value().is_some_and(|(&due, _)| due == self.round);
@@ -246,6 +290,10 @@ pub fn check_order<R: Read + Seek, S: Read + Seek>(
     }
     if replay.meaning.outputs != source.outputs {
         fault(position, Err("the outputs do not mean the same".to_owned()));
+    }
+    if replay.meaning.states != source.states {
+        let what = "registers, regions or permutations are not used in the same order";
+        fault(position, Err(what.to_owned()));
     }
     let (mut wanted, mut found) = (source.required.clone(), replay.meaning.required);
     wanted.sort_unstable();

@@ -12,6 +12,8 @@
 //! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
 //! that, in the order of issues; each operand is defined before; a round follows the last output. An
 //! output stands behind the ends of all `require_zero` before it in the program, which nobody else waits for.
+//! Stateful instructions take no rounds here, and stay in order where they are about the same register, region or
+//! permutation ([`StateQueues`]). What they open is exchanged when they are reached, outside of these rounds.
 //!
 //! Memory: [`WINDOW_ENTRY_BYTES`] for each instruction that the window may have, an entry for each
 //! value that is alive, and 16 bytes for 4096 instructions. All parties must find the same order, so
@@ -20,6 +22,7 @@
 //! window as well, so an ordered program needs at most that many units more than the program.
 
 mod issue_schedule;
+mod state;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -37,6 +40,7 @@ use crate::name_table::NameTable;
 use crate::scratch::{Position, ScratchFile};
 
 use issue_schedule::IssueSchedule;
+use state::{StateHeights, StateQueues};
 
 /// How far ordering looks ahead.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +106,7 @@ pub fn order<R: Read + Seek + Send, W: Write>(
             read += 1;
             orderer.values.count(
                 &mut tables,
-                window_bytes,
+                window_bytes + orderer.states.memory_bytes(),
                 Position { read, all: instruction_count },
             )
         })
@@ -157,6 +161,14 @@ impl IssuedInstruction {
     }
 }
 
+/// What an instruction exchanges in rounds: nothing if no protocol takes part in it, or at once.
+fn interaction(model: &mut impl RoundModel, instruction: &Instruction) -> Interaction {
+    match instruction.op.is_carrying() || instruction.op.is_stateful() {
+        true => Interaction::default(),
+        false => model.interaction(instruction),
+    }
+}
+
 struct Orderer<'a, M, E> {
     options: OrderOptions,
     model: &'a mut M,
@@ -182,6 +194,7 @@ struct Orderer<'a, M, E> {
     /// will have.
     required: BTreeSet<u64>,
     required_due: Vec<(u64, u64)>,
+    states: StateQueues,
     /// Bytes of the outputs that wait for the end of the round, if any do.
     outputs_wait: Option<u64>,
     next_name: u64,
@@ -209,6 +222,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             round: 0,
             required: BTreeSet::new(),
             required_due: Vec::new(),
+            states: StateQueues::default(),
             outputs_wait: None,
             next_name: 0,
         }
@@ -220,6 +234,9 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         let invalid = |what| Error::Invalid { instruction: index, what };
         if instruction.phase != Phase::Whole || instruction.op == Op::Round {
             return Err(invalid("it is ordered already"));
+        }
+        if instruction.op.is_of_memory() || instruction.op == Op::SwapKnown {
+            return Err(invalid("it is to be replaced before"));
         }
         let (mut missing, mut next) = (0, [NONE; OPERANDS_MAX]);
         let operands = instruction.operands();
@@ -259,6 +276,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         if instruction.op == Op::RequireZero {
             self.required.insert(index);
         }
+        self.states.push(&instruction, index);
         if missing == 0 {
             self.ready.push(Reverse(index));
         }
@@ -292,15 +310,13 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
     fn schedule_of_the_rest(&mut self) -> Option<IssueSchedule> {
         let mut latest = vec![0u32; self.window.len()];
         let (mut left, mut bytes, mut count) = (0, 0, 0);
+        let mut states = StateHeights::default();
         for (entry, latest) in self.window.iter().zip(&mut latest).rev() {
             if entry.is_gone {
                 continue;
             }
             let instruction = &entry.instruction;
-            let interaction = match instruction.op.is_carrying() {
-                true => Interaction::default(),
-                false => self.model.interaction(instruction),
-            };
+            let interaction = interaction(self.model, instruction);
             if instruction.op != Op::Output {
                 bytes += interaction.held_bytes;
                 count += usize::from(interaction.rounds > 0);
@@ -310,7 +326,9 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             let behind = used.map(|(&result, _)| self.values[result].height).max();
             // Outputs, of one round, wait for what is required.
             let least = u32::from(instruction.op == Op::RequireZero);
+            let behind = behind.max(states.behind(instruction));
             let height = interaction.rounds + behind.unwrap_or(least);
+            states.set(instruction, height);
             for &operand in instruction.operands() {
                 let value = self.values.get_mut(operand).expect("it is still to be used");
                 value.height = value.height.max(height);
@@ -341,10 +359,10 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 self.stalled.push(index);
                 continue;
             }
-            let interaction = match instruction.op.is_carrying() {
-                true => Interaction::default(),
-                false => self.model.interaction(&instruction),
-            };
+            if !self.states.is_next(&instruction, index) {
+                continue;
+            }
+            let interaction = interaction(self.model, &instruction);
             let is_interactive = interaction.rounds > 0 && instruction.op != Op::Output;
             let held_bytes = self.held_bytes + interaction.held_bytes;
             let is_too_much = held_bytes > self.options.held_bytes && self.held_bytes > 0;
@@ -383,6 +401,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             } else {
                 self.define(renamed, is_used)?;
                 self.required.remove(&index);
+                self.ready.extend(self.states.done(&instruction, index).map(Reverse));
             }
             self.retire(index);
         }

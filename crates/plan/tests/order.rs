@@ -108,15 +108,82 @@ fn with_required(source: &[Instruction], random: &mut SeededRng) -> Vec<Instruct
     all
 }
 
+/// What a stateful instruction works on: a kind and a number.
+fn states(instruction: &Instruction) -> Vec<(char, u64)> {
+    let [first, second, third, _] = instruction.immediates;
+    match instruction.op {
+        Op::Reveal => vec![('r', first)],
+        Op::Locate => vec![('r', first), ('p', second), ('p', third)],
+        Op::RegionLoad | Op::RegionStore => vec![('m', first)],
+        Op::RegionLoadAt | Op::RegionStoreAt => vec![('m', first), ('r', second)],
+        Op::Switches | Op::Origins | Op::Tell => vec![('p', first)],
+        _ => Vec::new(),
+    }
+}
+
+/// `source` with instructions on a few registers, regions and permutations, which take operands of others and give
+/// them new ones.
+fn with_state(source: &[Instruction], random: &mut SeededRng) -> Vec<Instruction> {
+    let (mut all, mut names) = (Vec::new(), Vec::new());
+    let mut next = 0;
+    let mut name = || {
+        next += 1;
+        next - 1
+    };
+    for &instruction in source {
+        let mut made = instruction;
+        for (place, &old) in made.operands.iter_mut().zip(instruction.operands()) {
+            *place = names[old as usize];
+        }
+        let count = instruction.operand_count() as u64;
+        if count > 0 && random.one_in(2) {
+            let k = random.below(count) as usize;
+            let shape = instruction.operand_shape(k);
+            let op = *random.pick(&[
+                Op::Reveal,
+                Op::Locate,
+                Op::RegionLoad,
+                Op::RegionStore,
+                Op::RegionLoadAt,
+                Op::RegionStoreAt,
+                Op::Switches,
+                Op::Origins,
+                Op::Tell,
+            ]);
+            let mut state = Instruction::new(op, ElementType::unsigned(shape.width), shape.lanes);
+            state.immediates = [random.below(3), random.below(2), 2, 0];
+            if state.result_count() > 0 {
+                state.results[0] = name();
+                made.operands[k] = state.results[0];
+            } else {
+                state.operands[0] = made.operands[k];
+            }
+            all.push(state);
+        }
+        for result in &mut made.results[..instruction.result_count()] {
+            *result = name();
+            names.push(*result);
+        }
+        all.push(made);
+    }
+    all
+}
+
 /// The longest chain of rounds from an input to an output.
 fn critical_path(program: &File, model: &mut ByOp) -> u64 {
     let mut ready: Vec<u64> = Vec::new();
     let (mut longest, mut required) = (0, 0);
+    let mut done = BTreeMap::new();
     for instruction in instructions(program) {
         let operands = instruction.operands().iter().map(|&operand| ready[operand as usize]);
         let start = operands.max().unwrap_or(0);
         let start = if instruction.op == Op::Output { start.max(required) } else { start };
-        let end = start + u64::from(model.interaction(&instruction).rounds);
+        let states = states(&instruction);
+        let before = states.iter().filter_map(|state| done.get(state)).max();
+        let start = start.max(before.copied().unwrap_or(0));
+        let rounds = if states.is_empty() { model.interaction(&instruction).rounds } else { 0 };
+        let end = start + u64::from(rounds);
+        done.extend(states.into_iter().map(|state| (state, end)));
         if instruction.op == Op::RequireZero {
             required = required.max(end);
         }
@@ -136,10 +203,15 @@ proptest! {
         window_units in prop_oneof![Just(1u64), Just(5_000), Just(u64::MAX)],
         window_instructions in prop_oneof![1u64..50, Just(1 << 17)],
         held_bytes in prop_oneof![Just(0u64), Just(100), Just(u64::MAX)],
+        has_state: bool,
     ) {
         let random = RandomOptions { instruction_count: 400, ..RandomOptions::default() };
         let (source, description) = random_program(seed, &random);
         let source = with_required(&source, &mut SeededRng::new(seed));
+        let source = match has_state {
+            true => with_state(&source, &mut SeededRng::new(seed)),
+            false => source,
+        };
         let program = write(&source, &description);
         let mut model = ByOp(weight);
         let window = (window_units, window_instructions);
@@ -268,6 +340,57 @@ fn tables_are_counted_and_bounded() {
         [0, 8 << 20, 64 << 20, 1 << 30].map(window_instructions),
         [4096, 4096, 1 << 15, 1 << 17]
     );
+}
+
+/// An instruction on a region that changes places with another one reads or leaves other rows.
+#[test]
+fn the_checker_finds_state_in_another_order() {
+    let element = ElementType::unsigned(8);
+    let made = |op, immediates: [u64; 2], operand: u64, result: u64| {
+        let mut made = Instruction::new(op, element, 1);
+        made.immediates[..2].copy_from_slice(&immediates);
+        (made.operands[0], made.results[0]) = (operand, result);
+        made
+    };
+    let source = [
+        made(Op::Constant, [7, 0], 0, 0),
+        made(Op::Reveal, [0, 0], 0, 0),
+        made(Op::RegionStore, [0, 0], 0, 0),
+        made(Op::RegionLoadAt, [0, 0], 0, 1),
+        made(Op::RegionStore, [1, 0], 1, 0),
+        made(Op::RegionStore, [0, 3], 1, 0),
+        made(Op::RegionLoad, [1, 0], 0, 2),
+        made(Op::Output, [0, 0], 2, 0),
+    ];
+    let (_, description) = random_program(1, &RandomOptions::default());
+    let program = write(&source, &description);
+    let mut model = ByOp(3);
+    let right = instructions(&ordered(&program, &mut model, u64::MAX, u64::MAX));
+    let mut faults = |wrong: &[Instruction]| {
+        let ordered = write(wrong, &description);
+        let faults = check_order(&mut read(&program), &mut read(&ordered), &mut model);
+        faults.expect("readable").join("\n")
+    };
+    assert_eq!(faults(&right), "");
+    let at = |op: Op, immediates: [u64; 2]| {
+        let found = right.iter().position(|i| i.op == op && i.immediates[..2] == immediates);
+        found.expect("it is there")
+    };
+    let order = "not used in the same order";
+    let mut swapped = |first: usize, second: usize, wanted: &str| {
+        let mut wrong = right.clone();
+        wrong.swap(first, second);
+        assert!(faults(&wrong).contains(wanted), "{wrong:?}: {}", faults(&wrong));
+    };
+    let store = at(Op::RegionStore, [0, 0]);
+    swapped(store, at(Op::RegionLoadAt, [0, 0]), order);
+    swapped(at(Op::Reveal, [0, 0]), at(Op::RegionLoadAt, [0, 0]), order);
+    let without: Vec<_> = right.iter().filter(|i| **i != right[store]).copied().collect();
+    assert!(faults(&without).contains(order));
+    // Regions and registers do not wait for each other.
+    let mut other = right.clone();
+    other.swap(store, at(Op::Reveal, [0, 0]));
+    assert_eq!(faults(&other), "");
 }
 
 /// An output that is opened before an input is known to be in order reveals what it should protect.

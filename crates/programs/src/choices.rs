@@ -42,7 +42,7 @@ pub fn memory_parameter() -> Parameter {
         "memory",
         AUTO,
         "how rows at secret indices are found: auto (the cheapest), scan (all rows each time), square-root \
-         or square-root-table (Square-Root ORAM, garbled only)",
+         or square-root-table (Square-Root ORAM of two parties; the latter under garbled)",
     )
 }
 

@@ -12,8 +12,8 @@ use phineus_bytecode::{
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{
-    ClearDriver, FrameMemory, Inputs, Outputs, RunMemory, Storage, StorageBackend, StorageConfig,
-    run,
+    ClearDriver, FrameMemory, Inputs, Outputs, Regions, RunMemory, Storage, StorageBackend,
+    StorageConfig, run,
 };
 use phineus_plan::{Error, Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
 
@@ -103,7 +103,8 @@ pub(crate) fn memory(description: &Description) -> RunMemory {
         depth: 8,
     };
     let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    RunMemory::new(frames, storage)
+    let regions = Regions::new(description, plan.layout).expect("memory");
+    RunMemory { frames, storage, regions }
 }
 
 /// The tables that a party brings.
@@ -258,6 +259,20 @@ impl Builder {
         self.values += 1;
         self.instructions.push(instruction);
         self.values - 1
+    }
+
+    /// Adds an instruction of two results; returns the name of the first.
+    pub(crate) fn push_two(&mut self, mut instruction: Instruction) -> u64 {
+        instruction.results = [self.values, self.values + 1];
+        self.values += 2;
+        self.instructions.push(instruction);
+        self.values - 2
+    }
+
+    /// Adds an instruction without results; returns no name of anything.
+    pub(crate) fn act(&mut self, instruction: Instruction) -> u64 {
+        self.instructions.push(instruction);
+        u64::MAX
     }
 
     /// An input of `owner`, shared as `element` says.

@@ -16,6 +16,7 @@ use crate::agreement::plain;
 use crate::failure::{Exit, Failure, codes};
 use crate::memory_choice::{MemoryChoice, MemoryPrice};
 use crate::planned::PlannedFile;
+use crate::planning::{openers, opening_nothing};
 use crate::prediction::{predict, sent_bytes};
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
@@ -103,12 +104,12 @@ fn choose(
 ) -> Result<MemoryChoice, Failure> {
     let choice = |method, prices| MemoryChoice { shape: shape.clone(), usage, method, prices };
     if let Some(method) = shape.method {
-        check(shape, method, protocol)?;
+        check(shape, method, (protocol, traced.computing))?;
         return Ok(choice(method, Vec::new()));
     }
     let mut methods: Vec<MemoryMethod> = MemoryMethod::ALL
         .into_iter()
-        .filter(|&method| check(shape, method, protocol).is_ok())
+        .filter(|&method| check(shape, method, (protocol, traced.computing)).is_ok())
         .collect();
     // Whole programs with such a memory have at least as many instructions.
     let instructions = |method: &MemoryMethod| instructions_of_a_turn(shape, *method);
@@ -134,20 +135,27 @@ fn choose(
     }
 }
 
-/// Refuses a method that the protocol cannot run, or not for so many rows.
-fn check(shape: &Memory, method: MemoryMethod, protocol: Protocol) -> Result<(), Failure> {
+/// Refuses a method that so many parties cannot run under the protocol, or not for so many rows.
+fn check(
+    shape: &Memory,
+    method: MemoryMethod,
+    (protocol, parties): (Protocol, usize),
+) -> Result<(), Failure> {
     let name = plain(&shape.name);
     match method {
         MemoryMethod::Scan => Ok(()),
-        MemoryMethod::SquareRoot if !protocol.reveals_inside_blocks() => {
+        MemoryMethod::SquareRoot if !protocol.reveals_inside_blocks(parties) => {
             let message = format!(
                 "{name} asks for {}, and {} opens nothing inside a block",
                 method.name(),
-                protocol.name()
+                opening_nothing(protocol, parties)
             );
-            Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(
-                "use the method scan, or let it be chosen, or run the program under garbled",
-            ))
+            let remedy = format!(
+                "use the method scan, or let it be chosen, or run the program between two parties \
+                 under one of {}",
+                openers()
+            );
+            Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy))
         }
         MemoryMethod::SquareRootTable if !protocol.looks_up_in_tables() => {
             let message = format!(

@@ -19,7 +19,7 @@ use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::heap;
 use crate::memory_budget::{BudgetParameters, INDEX_ENTRY_BYTES, PlanFigures, does_not_fit};
 use crate::planned::{GarblingPlan, PlannedFile};
-use crate::protocol::Protocol;
+use crate::protocol::{Adversary, Protocol};
 use crate::stored::check_stated;
 use crate::traced::{TracedFile, client_tables_bytes, largest_tables_bytes};
 
@@ -88,7 +88,7 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(codes::NO_FIGURES, message));
         };
-        check_state(&traced.description, situation.protocol)?;
+        check_state(&traced.description, situation.protocol, situation.parties)?;
         let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation.parties)?;
         let scale = batch_scale(plan);
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
@@ -219,8 +219,27 @@ pub fn plan_block_within(
     plan_program((traced, is_garbled), protocol, situation, scratch)
 }
 
-/// Refuses programs with regions under protocols that open nothing inside a block.
-fn check_state(description: &Description, protocol: Protocol) -> Result<(), Failure> {
+/// Words for a protocol that opens nothing inside a block among so many parties.
+pub fn opening_nothing(protocol: Protocol, parties: usize) -> String {
+    match protocol.reveals_inside_blocks(2) {
+        true => format!("{} of {parties} parties", protocol.name()),
+        false => protocol.name().to_owned(),
+    }
+}
+
+/// The protocols that open values inside a block, as in `garbled, gmw and mixed`.
+pub fn openers() -> String {
+    Protocol::names(|protocol| {
+        protocol.reveals_inside_blocks(2) && protocol.adversary() != Adversary::Nobody
+    })
+}
+
+/// Refuses programs with regions where the computing parties open nothing inside a block.
+fn check_state(
+    description: &Description,
+    protocol: Protocol,
+    parties: usize,
+) -> Result<(), Failure> {
     let has_state = !description.regions.is_empty()
         || !description.permutations.is_empty()
         || description.registers > 0;
@@ -229,16 +248,24 @@ fn check_state(description: &Description, protocol: Protocol) -> Result<(), Fail
         let message = "the program has a permutation that another party than the first one is told";
         return Err(Failure::new(codes::NO_OPENING_INSIDE, message));
     }
-    if !has_state || protocol.reveals_inside_blocks() {
+    if description.permutations.iter().any(|permutation| permutation.kind.is_located())
+        && !protocol.looks_up_in_tables()
+    {
+        let name = protocol.name();
+        let message = format!("{name} has no tables that one party looks rows up in");
+        let remedy = Remedy::new("run it with ").field(RunField::Protocol).and(" garbled");
+        return Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy));
+    }
+    if !has_state || protocol.reveals_inside_blocks(parties) {
         return Ok(());
     }
     let message = format!(
         "{} opens nothing inside a block, which memory that is touched in secret needs",
-        protocol.name()
+        opening_nothing(protocol, parties)
     );
-    Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(
-        Remedy::new("run it with ").field(RunField::Protocol).and(" garbled, between two parties"),
-    ))
+    let remedy = format!(": {} open values inside a block, between two parties", openers());
+    let remedy = Remedy::new("choose another ").field(RunField::Protocol).and(remedy);
+    Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy))
 }
 
 /// A program of one block.
@@ -249,7 +276,7 @@ fn plan_program(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
-    check_state(&traced.description, protocol)?;
+    check_state(&traced.description, protocol, situation.parties)?;
     scratch.forget_tables();
     let planner = planner_memory(situation)?;
     let bounds = OrderingBounds {

@@ -94,7 +94,7 @@ pub(super) fn one_lane(i: &Instruction) -> Rule {
 }
 
 pub(super) fn bits_only(i: &Instruction) -> Rule {
-    ensure(i.element == ElementType::BIT, "switches are u1")
+    ensure(i.element.shared(Sharing::Any) == ElementType::BIT, "switches are u1")
 }
 
 pub(super) fn single_lane(i: &Instruction) -> Rule {

@@ -2,7 +2,7 @@
 
 use super::Verifier;
 use crate::binary::FileKind;
-use crate::instruction::{ElementType, Instruction};
+use crate::instruction::{ElementType, Instruction, Sharing};
 use crate::ops::Op;
 use crate::state::PermutationKind;
 
@@ -148,7 +148,7 @@ impl Verifier<'_> {
             }
             _ => unreachable!("it is about a permutation"),
         };
-        if element != i.element && i.op != Op::Switches {
+        if element != i.element.shared(Sharing::Any) && i.op != Op::Switches {
             faults.push(format!("this is {element} for permutation {index}, not {}", i.element));
         }
         let Some(end) = from.checked_add(i.lanes.into()).filter(|&end| end <= count) else {
@@ -204,7 +204,7 @@ impl Verifier<'_> {
             ));
         }
         let element = ElementType::unsigned(list.item_bits());
-        if element != i.element {
+        if element != i.element.shared(Sharing::Any) {
             faults.push(format!("this is {element} for permutation {told}, not {}", i.element));
         }
         let is_partial = |index, op, count| match self.brought.get(&(index, op)) {

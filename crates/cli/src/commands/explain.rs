@@ -6,7 +6,7 @@ mod variants;
 
 use std::time::Duration;
 
-use phineus_bytecode::{Description, Phase, PlanDescription, RoundModel};
+use phineus_bytecode::{Description, Op, Phase, PlanDescription, RoundModel};
 use phineus_correlated::mascot::Kind;
 use phineus_crypto::field::FieldName;
 use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
@@ -218,9 +218,13 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     let mut rounds = 0;
     planned.file.reader()?.for_each::<Failure>(|instruction| {
         let begins = !instruction.op.is_directive() && instruction.phase != Phase::Finish;
-        if begins {
-            rounds += u64::from(model.interaction(&instruction.part(Phase::Whole)).rounds);
-        }
+        rounds += u64::from(match instruction.op {
+            Op::Reveal | Op::Locate => 1,
+            // All rows that a party is told take one round.
+            Op::Tell => u32::from(instruction.immediates[1] == 0),
+            op if op.is_stateful() || !begins => 0,
+            _ => model.interaction(&instruction.part(Phase::Whole)).rounds,
+        });
         Ok(())
     })?;
     Ok(Some(rounds))

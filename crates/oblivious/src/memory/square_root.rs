@@ -70,10 +70,9 @@ impl SquareRoot {
         }
         let (index, valid) = in_range(index, self.store.index_bits(), self.rows);
         let found = self.store.find(&index, valid.as_ref());
-        let any = found.any();
         let is_dummy = match &valid {
-            Some(valid) => any.or(&valid.not()),
-            None => any,
+            Some(valid) => found.is_there.or(&valid.not()),
+            None => found.is_there.clone(),
         };
         let place = self.map.take(&index, &is_dummy, self.store.spare());
         let row = match kind {
@@ -174,23 +173,19 @@ pub(super) struct ShuffledStore {
     period: u64,
 }
 
-/// Which row of the stash an access wants: one bit for each, in the chunks of the stash.
-pub(super) struct Found(Vec<Value>, Tracer);
+/// Which row of the stash an access wants.
+pub(super) struct Found {
+    /// One bit for each row, in the chunks of the stash.
+    bits: Vec<Value>,
+    /// Whether the row is in the stash, even if it was not to be found: so nobody waits for who allows it.
+    pub(super) is_there: Value,
+}
 
 impl Found {
-    /// Whether there is one.
-    #[track_caller]
-    pub(super) fn any(&self) -> Value {
-        let parts = self.0.iter().map(Value::lane_or);
-        parts
-            .reduce(|any, part| any.or(&part))
-            .unwrap_or_else(|| self.1.constant(ElementType::BIT, Lane::ZERO))
-    }
-
     /// The row of `column`, or zeros if there is none.
     #[track_caller]
     pub(super) fn select(&self, column: &[Value]) -> Option<Value> {
-        selected(&self.0, column)
+        selected(&self.bits, column)
     }
 }
 
@@ -281,14 +276,15 @@ impl ShuffledStore {
     #[track_caller]
     pub(super) fn find(&self, index: &Value, enable: Option<&Value>) -> Found {
         let chunks = self.stash.last().expect("the numbers of the rows").iter();
-        let found = chunks.map(|numbers| {
-            let equal = numbers.eq(&index.tile(numbers.lanes()));
-            match enable {
-                Some(enable) => equal.and(&enable.tile(equal.lanes())),
-                None => equal,
-            }
-        });
-        Found(found.collect(), self.tracer.clone())
+        let equal: Vec<Value> =
+            chunks.map(|numbers| numbers.eq(&index.tile(numbers.lanes()))).collect();
+        let any = equal.iter().map(Value::lane_or).reduce(|any, part| any.or(&part));
+        let is_there = any.unwrap_or_else(|| self.tracer.constant(ElementType::BIT, Lane::ZERO));
+        let bits = match enable {
+            Some(enable) => equal.iter().map(|bits| bits.and(&enable.tile(bits.lanes()))).collect(),
+            None => equal,
+        };
+        Found { bits, is_there }
     }
 
     /// The row at an opened place, without its copy in the stash.
@@ -304,7 +300,7 @@ impl ShuffledStore {
         let columns = self.stash.iter_mut().zip(fetched);
         let taken = columns.map(|(chunks, mut row)| {
             let fetched = row.clone();
-            for (rows, found) in chunks.iter_mut().zip(&found.0) {
+            for (rows, found) in chunks.iter_mut().zip(&found.bits) {
                 let difference = found.mask(&rows.xor(&fetched.tile(rows.lanes())));
                 *rows = rows.xor(&difference);
                 row = row.xor(&difference.lane_xor());
@@ -318,7 +314,7 @@ impl ShuffledStore {
     #[track_caller]
     fn replace(&mut self, found: &Found, row: &[Value]) {
         for (chunks, cell) in self.stash.iter_mut().zip(row) {
-            for (rows, found) in chunks.iter_mut().zip(&found.0) {
+            for (rows, found) in chunks.iter_mut().zip(&found.bits) {
                 *rows = rows.xor(&found.mask(&rows.xor(&cell.tile(rows.lanes()))));
             }
         }

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op};
 use phineus_circuits::{BitAlgebra, CountingAlgebra};
-use phineus_engine::bits;
+use phineus_engine::{OwnPermutations, bits};
 use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 
 use crate::garbled::limits::OTS_PER_BATCH;
 use crate::garbled::lookup::table_bytes;
-use crate::garbled::{EVALUATOR, GARBLER, is_last_told, learns, owner, packed_bytes};
+use crate::garbled::{EVALUATOR, GARBLER, learns, owner, packed_bytes};
 
 /// The names of the totals.
 pub mod totals {
@@ -209,7 +209,9 @@ impl CostModel for GarbledCosts {
                 _ => 0,
             };
             self.output_bytes[1] += bytes;
-            if instruction.op.opens_inside() || is_last_told(description, instruction) {
+            if instruction.op.opens_inside()
+                || OwnPermutations::is_last_told(description, instruction)
+            {
                 // The answer, and what follows from it.
                 self.opening_rounds += 2;
                 self.is_answered = false;

@@ -16,9 +16,7 @@ use crate::garbled::known::{KnownGates, ROW_BYTES, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
-use crate::garbled::{
-    EVALUATOR, GARBLER, is_last_told, learns, owner, pack, packed_bit, packed_bytes, totals,
-};
+use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
 const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;
@@ -394,7 +392,7 @@ impl<C: Channel> Driver for Evaluator<C> {
     ) -> Result<(), ProtocolError> {
         if i.op == Op::Tell {
             self.answer(i, operands[0])?;
-            return match is_last_told(&self.description, i) {
+            return match OwnPermutations::is_last_told(&self.description, i) {
                 true => self.end_opening(),
                 false => Ok(()),
             };

@@ -21,7 +21,7 @@ use crate::garbled::known::{GarblerGates, KnownGates, ROW_BYTES, clear_select_bi
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
-use crate::garbled::{EVALUATOR, GARBLER, is_last_told, learns, owner, pack, packed_bytes, totals};
+use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bytes, totals};
 
 use algebra::GarblerAlgebra;
 use messages::{PendingMessage, combine, packed};
@@ -334,7 +334,7 @@ impl<C: Channel> Driver for Garbler<C> {
             let (instruction, select_bits) = (*i, packed(i, operands[0]));
             self.pending_bits += operands[0].len();
             self.expected.push_back(PendingMessage::Told { instruction, select_bits });
-            return match is_last_told(&self.description, i) {
+            return match OwnPermutations::is_last_told(&self.description, i) {
                 true => self.wait(),
                 false => self.relieve(),
             };

@@ -40,7 +40,7 @@ pub use costs::{GarbledCosts, totals};
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 
-use phineus_bytecode::{Description, Instruction, Layout, Op};
+use phineus_bytecode::{Description, Instruction, Layout};
 use phineus_crypto::Block;
 use phineus_engine::OwnPermutations;
 
@@ -66,13 +66,6 @@ fn owner(description: &Description, instruction: &Instruction) -> u16 {
 /// Whether `party` learns the values of an output instruction.
 fn learns(description: &Description, instruction: &Instruction, party: u16) -> bool {
     description.outputs[instruction.immediates[0] as usize].parties.contains(&party)
-}
-
-/// Whether an instruction tells the last rows of a permutation, for which the garbler waits.
-fn is_last_told(description: &Description, instruction: &Instruction) -> bool {
-    let [index, from, ..] = instruction.immediates;
-    let items = description.permutations[index as usize].items;
-    instruction.op == Op::Tell && from + u64::from(instruction.lanes) == u64::from(items)
 }
 
 /// Bytes of an output instruction's bits on the wire.

@@ -11,6 +11,7 @@ use phineus_correlated::semi_honest::Demand;
 use phineus_correlated::semi_honest::costs::{
     demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
 };
+use phineus_engine::OwnPermutations;
 use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
@@ -114,7 +115,9 @@ pub struct MixedCosts {
     summed_bytes: Vec<u64>,
     /// Bytes of keys that everybody sends to each other party.
     key_bytes: u64,
-    /// Bytes of outputs by learner: what each other computing party sends to it.
+    /// Bytes of what is opened at once, outside of rounds, from each party to each other.
+    revealed_bytes: u64,
+    /// Bytes of outputs by learner, and of permutations that it is told: what each other computing party sends to it.
     output_bytes: Vec<u64>,
     /// Bytes of inputs by client, the parties that do not compute.
     client_bytes: Vec<u64>,
@@ -144,6 +147,7 @@ impl MixedCosts {
             opened_bytes: 0,
             summed_bytes: vec![0; parties],
             key_bytes: 0,
+            revealed_bytes: 0,
             output_bytes: vec![0; parties],
             client_bytes: Vec::new(),
             held_bytes: 0,
@@ -204,7 +208,7 @@ impl MixedCosts {
             // Everybody's part, but the own one; and the sums of that, to all.
             Broadcast::Star => self.opened_bytes + (peers - 1) * self.summed_bytes[party],
         };
-        opened + peers * self.key_bytes
+        opened + peers * (self.key_bytes + self.revealed_bytes)
     }
 
     /// Nanoseconds of base OTs before the first triple and the first table.
@@ -280,6 +284,28 @@ impl MixedCosts {
         }
     }
 
+    /// Counts what is opened inside the block, or told to a party, at once.
+    fn exchange(&mut self, instruction: &Instruction, description: &Description) {
+        let bytes = sent_share_bytes(instruction.shape()) as u64;
+        match instruction.op {
+            Op::Reveal => {
+                self.revealed_bytes += bytes;
+                self.rounds += 1;
+            }
+            Op::Tell => {
+                let owner = OwnPermutations::owner(description, instruction);
+                self.output_bytes.resize(description.parties.len(), 0);
+                self.output_bytes[usize::from(owner)] += bytes;
+                if OwnPermutations::is_last_told(description, instruction) {
+                    self.rounds += 1;
+                    self.compute_ns += NS_PER_ROUND;
+                }
+            }
+            // What is moved or brought costs nothing but time.
+            op => assert!(!op.opens_inside(), "no plan on shares has {}", op.info().name),
+        }
+    }
+
     /// Counts what a client shares.
     fn input(&mut self, instruction: &Instruction, description: &Description) {
         let owner = description.inputs[instruction.immediates[0] as usize].party;
@@ -326,7 +352,7 @@ impl CostModel for MixedCosts {
     fn duration_ns(&mut self, instruction: &Instruction) -> u64 {
         match instruction.op {
             Op::Round if self.broadcast == Broadcast::Star => 2 * NS_PER_ROUND,
-            Op::Round => NS_PER_ROUND,
+            Op::Round | Op::Reveal => NS_PER_ROUND,
             _ => {
                 let (gates, _) = self.replay.model.garbled(instruction);
                 NS_PER_INSTRUCTION + gates * evaluation_ns(self.parties)
@@ -338,6 +364,7 @@ impl CostModel for MixedCosts {
         match instruction.op {
             Op::Round => self.round(),
             Op::Output => self.output(instruction, description),
+            op if op.is_stateful() => self.exchange(instruction, description),
             _ => self.hold(instruction),
         }
         if instruction.op == Op::Input && instruction.phase != Phase::Finish {
@@ -456,6 +483,7 @@ impl BlockCosts for MixedCosts {
         self.rounds += block.rounds * times;
         self.opened_bytes += block.opened_bytes * times;
         self.key_bytes += block.key_bytes * times;
+        self.revealed_bytes += block.revealed_bytes * times;
         for (sum, bytes) in [
             (&mut self.summed_bytes, &block.summed_bytes),
             (&mut self.output_bytes, &block.output_bytes),

@@ -8,7 +8,7 @@ use phineus_channels::{Channel, Parties};
 use phineus_correlated::semi_honest::CorrelatedRandomness;
 use phineus_crypto::secret::classify;
 use phineus_crypto::{Block, Prg, declassify_value};
-use phineus_engine::{Driver, Inputs, Outputs, bits, packed};
+use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits, packed};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
@@ -53,7 +53,10 @@ pub struct MixedDriver<C, P> {
     in_flight: VecDeque<(Instruction, Flight)>,
     done: VecDeque<(Instruction, Flight)>,
     pending: Vec<PendingOutput>,
-    rounds: u64,
+    pub(super) rounds: u64,
+    pub(super) permutations: OwnPermutations,
+    /// Draws the own permutations, if the program has any.
+    pub(super) draws: Option<Prg>,
 }
 
 impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
@@ -84,7 +87,10 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         }
         let common =
             seeds.iter().enumerate().map(|(k, &seed)| (k != me).then(|| Prg::from_seed(seed)));
+        let has_permutations = !description.permutations.is_empty();
         Ok(MixedDriver {
+            permutations: OwnPermutations::new(description),
+            draws: has_permutations.then(|| Prg::from_seed(prg.next_block())),
             common: common.collect(),
             openings: Openings::new(count, Broadcast::default()),
             rounds_model: MixedRounds::new(count),
@@ -434,6 +440,27 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
                 self.whole(instruction, &mut bytes_mut(instruction, results, 1), &operands)
             }
             Phase::Finish => self.finish_flight(instruction, results),
+        }
+    }
+
+    fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        assert_eq!(i.op, Op::Reveal, "no table of one party is on shares");
+        self.open_now(i, wires)
+    }
+
+    fn permute(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        match i.op {
+            Op::Tell => self.tell_now(i, operands[0]),
+            Op::Switches | Op::Origins => {
+                self.bring(i, results[0]);
+                Ok(())
+            }
+            op => unreachable!("{} is replaced before", op.info().name),
         }
     }
 

@@ -40,6 +40,7 @@ mod replay;
 mod rows;
 mod settings;
 mod sharing;
+mod state;
 mod stated;
 mod templates;
 #[cfg(test)]

@@ -76,6 +76,8 @@ impl CostReplay {
         match instruction.phase {
             // What blocks carry is copied, by nobody's protocol.
             _ if instruction.op.is_carrying() => {}
+            // What is opened there is counted by the caller.
+            _ if instruction.op.is_stateful() => {}
             Phase::Whole if instruction.op == Op::Round => self.round(),
             Phase::Issue => self.issue(instruction),
             Phase::Whole | Phase::Finish => self.garbled(instruction),

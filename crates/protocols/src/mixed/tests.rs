@@ -23,6 +23,7 @@ use crate::harness::{
 };
 use crate::mixed::client::OneShareEach;
 
+mod state;
 mod wire;
 
 /// Variants of conversion and of opening.

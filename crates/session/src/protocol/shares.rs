@@ -131,8 +131,9 @@ impl Definition for SharesProtocol {
         false
     }
 
-    fn reveals_inside_blocks(&self) -> bool {
-        false
+    fn reveals_inside_blocks(&self, parties: usize) -> bool {
+        // What is opened is in Boolean sharing. Two parties hide the order of rows from each other.
+        self.takes_triples && parties == 2
     }
 
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {

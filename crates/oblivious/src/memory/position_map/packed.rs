@@ -1,12 +1,12 @@
 //! [`PackedMap`]: places in the rows of a shuffled store of its own, whose map is eight times smaller.
 
-use phineus_bytecode::Lane;
+use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Tracer, Value, lanes_for, rechunk};
 
 use super::{PACKED, PACKED_BITS, PublishedMap, rows_of};
-use crate::memory::index_bits;
 use crate::memory::shuffle::{self, Columns};
 use crate::memory::square_root::{ShuffledStore, all_numbers};
+use crate::memory::{index_bits, one_hot};
 
 /// A map whose rows lie in a shuffled store.
 pub(in crate::memory) struct PackedMap {
@@ -35,9 +35,9 @@ impl PackedMap {
         let low = index.bit_slice(0, PACKED_BITS);
         let high = index.bit_slice(PACKED_BITS, index.width() - PACKED_BITS);
         let found = self.store.find(&high, Some(&is_dummy.not()));
-        let is_found = found.any();
+        let is_found = is_dummy.not().and(&found.is_there);
         let spare = self.store.spare();
-        let opened = self.map.take(&high, &is_dummy.or(&is_found), spare);
+        let opened = self.map.take(&high, &is_dummy.or(&found.is_there), spare);
         let fetched = self.store.at(opened);
         let row = match found.select(&self.store.stash()[0]) {
             // What was fetched for a dummy access has not been used: its first place does.
@@ -45,16 +45,14 @@ impl PackedMap {
             None => fetched[0].clone(),
         };
         self.store.push(fetched.iter(), opened);
+        // Known before the row is: so the row waits for one AND, and not for three.
         let low = is_dummy.not().mask(&low);
+        let yes = low.tracer().constant(ElementType::BIT, Lane::ONE);
+        let wanted = one_hot(&low, 0..PACKED_BITS, &yes);
         let bits = row.width() / PACKED as u16;
-        let mut halves: Vec<Value> =
-            (0..PACKED as u16).map(|at| row.bit_slice(at * bits, bits)).collect();
-        for bit in 0..PACKED_BITS {
-            let choice = low.bit_slice(bit, 1);
-            let pairs = halves.chunks(2).map(|pair| choice.select(&pair[1], &pair[0]));
-            halves = pairs.collect();
-        }
-        halves.pop().expect("one is left")
+        let places = (0..PACKED as u16).map(|at| row.bit_slice(at * bits, bits));
+        let places = places.reduce(|low, high| low.lane_concat(&high)).expect("eight places");
+        wanted.mask(&places).lane_xor()
     }
 }
 

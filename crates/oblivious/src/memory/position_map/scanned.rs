@@ -37,11 +37,10 @@ impl ScannedMap {
         let first = first_ones(&self.unused);
         let word = self.unused[0].width().next_power_of_two();
         let low = (word.trailing_zeros() as u16).min(index.width());
-        let row = one_hot(index, 0..low, &is_dummy.not());
-        let words = (low < index.width()).then(|| {
-            let yes = index.tracer().constant(ElementType::BIT, Lane::ONE);
-            one_hot(index, low..index.width(), &yes)
-        });
+        // Neither the row nor the first unused place waits for whether the access is a dummy.
+        let yes = index.tracer().constant(ElementType::BIT, Lane::ONE);
+        let row = one_hot(index, 0..low, &yes);
+        let words = (low < index.width()).then(|| one_hot(index, low..index.width(), &yes));
         let all = (0..).zip(self.unused.iter_mut().zip(&first));
         let taken = all.map(|(number, (unused, first))| {
             let row = row.lane_slice(0, unused.width().into());
@@ -49,7 +48,7 @@ impl ScannedMap {
                 Some(words) => words.lane_slice(number, 1).mask(&row),
                 None => row,
             };
-            let taken = wanted.xor(&is_dummy.mask(&first.reshape(1)));
+            let taken = is_dummy.select(&first.reshape(1), &wanted);
             // Only unused places are taken.
             *unused = unused.xor(&taken.reshape(unused.width()));
             taken
