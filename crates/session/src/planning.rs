@@ -151,6 +151,15 @@ pub fn with_least(
     })
 }
 
+/// `failure` to plan for `limit_bytes`, with the least limit for which `attempt` gives none.
+pub fn with_least_of(
+    failure: Failure,
+    limit_bytes: u64,
+    attempt: impl Fn(u64) -> Option<Failure>,
+) -> Failure {
+    needs::stated(failure, limit_bytes, attempt)
+}
+
 /// Plans without searching for the least limit that would work, for plans that are only compared.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use crate::memory_budget::{BudgetParameters, PROCESS_BYTES, connected_process_by
 use crate::memory_choice::MemoryChoice;
 use crate::planned::Budget;
 use crate::planned::PlannedFile;
-use crate::planning::{plan_as_stated, plan_within};
+use crate::planning::{plan_as_stated, plan_within, with_least_of};
 use crate::ports::port_named;
 use crate::protocol::Protocol;
 use crate::registry::Registry;
@@ -126,6 +126,11 @@ pub fn planned(
     Ok(if terms.is_dealt { planned.dealt() } else { planned })
 }
 
+/// Whether the program leaves the method of a memory open.
+pub fn has_choices(traced: &TracedFile) -> bool {
+    traced.description.memories.iter().any(|memory| memory.method.is_none())
+}
+
 /// `traced` without memories, and how each of them is accessed: as it costs least in a run with these terms.
 pub fn expanded(
     traced: &TracedFile,
@@ -179,7 +184,16 @@ fn planned_to_make(
         return PlannedFile::open(traced.clone(), &BudgetParameters { protocol, ..situation });
     }
     check_parties(protocol, traced.computing, traced.description.parties.len())?;
-    let (traced, memories) = expanded(traced, (protocol, variant), terms, scratch)?;
+    let run = (protocol, variant);
+    // With another limit other methods of memories may be chosen: both are tried together.
+    if !is_compared && has_choices(traced) {
+        let compared = |limit_bytes| PlanParameters { limit_bytes, is_compared: true, ..terms };
+        let attempt = |limit_bytes| planned(traced, run, compared(limit_bytes), scratch);
+        return attempt(limit_bytes).map_err(|failure| {
+            with_least_of(failure, limit_bytes, |limit_bytes| attempt(limit_bytes).err())
+        });
+    }
+    let (traced, memories) = expanded(traced, run, terms, scratch)?;
     let planned = match is_compared {
         true => plan_as_stated(&traced, protocol, &situation, scratch),
         false => plan_within(&traced, protocol, &situation, scratch),

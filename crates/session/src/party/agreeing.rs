@@ -23,14 +23,15 @@ use crate::calibration::cache_bytes;
 use crate::client::ClientPass;
 use crate::correlated::{self, Source};
 use crate::disclosed::Disclosed;
-use crate::failure::{Failure, Remedy, RunField, codes};
+use crate::failure::{Exit, Failure, Remedy, RunField, codes};
 use crate::memory_budget::{PLANNER_BUFFERS_BYTES, connected_process_bytes};
 use crate::own_rows::RowOrders;
 use crate::planned::PlannedFile;
+use crate::planning::with_least_of;
 use crate::progress::Progress;
 use crate::protocol::Protocol;
 use crate::settings::{Choice, NARROW_MASKS, PreprocessingMode, Run, network_text};
-use crate::sizing::{PlanParameters, expanded};
+use crate::sizing::{self, PlanParameters, expanded, has_choices};
 use crate::stored::check_preprocessing;
 use crate::traced::{TracedFile, table_bytes};
 
@@ -157,7 +158,19 @@ pub fn agree_and_plan(
         is_dealt: run.preprocessing == PreprocessingMode::Fake,
         is_compared: true,
     };
-    let (traced, memories) = expanded(&traced, (protocol, variant), terms, &prepared.scratch)?;
+    let whole = has_choices(&traced).then(|| traced.clone());
+    // With another limit other methods of memories may be chosen: both are tried together.
+    let with_least = |failure: Failure| match &whole {
+        Some(whole) if failure.code.exit == Exit::DoesNotFit => {
+            with_least_of(failure, prepared.limit_bytes, |limit_bytes| {
+                let terms = PlanParameters { limit_bytes, ..terms };
+                sizing::planned(whole, (protocol, variant), terms, &prepared.scratch).err()
+            })
+        }
+        _ => failure,
+    };
+    let (traced, memories) =
+        expanded(&traced, (protocol, variant), terms, &prepared.scratch).map_err(&with_least)?;
     if is_voice(run, prepared) {
         memories.iter().for_each(|memory| progress.note(&memory.sentence()));
     }
@@ -230,7 +243,8 @@ pub fn agree_and_plan(
     let voice = is_voice(run, prepared).then_some(progress);
     let slice_bytes = slicing::agreed(&proposals, protocol, &traced, (channels, voice))?;
     let planned =
-        plan_for_process(run, (protocol, variant), prepared, traced, (&proposals, slice_bytes))?;
+        plan_for_process(run, (protocol, variant), prepared, traced, (&proposals, slice_bytes))
+            .map_err(with_least)?;
     // Nothing that depends on inputs has been sent.
     progress.cancel().watch_memory(&prepared.memory)?;
     let source = source(run, prepared, &planned, channels)?;
