@@ -585,7 +585,7 @@ fn reads_of_large_arrays_are_chosen_by_cost() -> Result {
     let place = Place::new()?;
     place.write("search.c", SEARCH)?;
     let rows: Vec<String> = (0..700).map(|row| (row * row / 3 + 5 * row).to_string()).collect();
-    place.write("alice.csv", &format!("table\n{}\n", rows.join("\n")))?;
+    place.write("alice.csv", format!("table\n{}\n", rows.join("\n")))?;
     place.write("bob.csv", "wanted\n0\n12345\n66000\n")?;
     for protocol in ["clear", "garbled", "gmw"] {
         let line = format!("run search.c --local --protocol {protocol} --verify");
@@ -611,7 +611,7 @@ fn reads_of_large_arrays_are_chosen_by_cost() -> Result {
     let method = many[0]["method"].as_str().ok_or("a method")?;
     assert!(method.starts_with("square-root"), "{many}");
     let wrong = SEARCH.replace("(low + high) / 2", "ph_reveal((low + high) / 2)");
-    place.write("opened.c", &wrong)?;
+    place.write("opened.c", wrong)?;
     let done = place.run("explain opened.c --json --protocol garbled")?.succeeded()?;
     let opened: serde_json::Value = serde_json::from_str(&done.stdout)?;
     assert_eq!(opened["memories"], serde_json::json!([]));
