@@ -29,6 +29,8 @@ pub struct SamplePlanner<'a> {
     pub plan: &'a dyn Fn(&TracedFile) -> Result<PlannedFile, Failure>,
     /// The network that it would run on.
     pub net: Option<NetworkModel>,
+    /// The memory limit that it is planned for.
+    pub limit_bytes: u64,
 }
 
 /// `traced` without memories, and how each of them is accessed; itself if it has none.
@@ -102,7 +104,10 @@ fn choose(
     scratch: &Scratch,
     plan: SamplePlanner<'_>,
 ) -> Result<MemoryChoice, Failure> {
-    let choice = |method, prices| MemoryChoice { shape: shape.clone(), usage, method, prices };
+    let choice = |method, prices| {
+        let (shape, is_little_memory) = (shape.clone(), false);
+        MemoryChoice { shape, usage, method, prices, is_little_memory }
+    };
     if let Some(method) = shape.method {
         check(shape, method, (protocol, traced.computing))?;
         return Ok(choice(method, Vec::new()));
@@ -118,6 +123,10 @@ fn choose(
     methods.retain(|method| instructions(method) <= INSTRUCTIONS_MAX || *method == fewest);
     if let ([method], _) | ([method, ..], 0) = (&methods[..], usage.accesses()) {
         return Ok(choice(*method, Vec::new()));
+    }
+    if plan.limit_bytes < COMPARED_FROM_BYTES {
+        let is_little_memory = true;
+        return Ok(MemoryChoice { is_little_memory, ..choice(MemoryMethod::Scan, Vec::new()) });
     }
     let mut prices = Vec::new();
     let mut failures = Vec::new();
@@ -181,6 +190,10 @@ fn check(
         MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => Ok(()),
     }
 }
+
+/// With less memory all memories are scanned that leave it open: there the least limit of a program would depend on
+/// the method, and so on the network, and what `explain` states would not be enough for a run.
+const COMPARED_FROM_BYTES: u64 = 64 << 20;
 
 /// A method is not compared if a turn of it has more instructions: planning them takes half a minute.
 const INSTRUCTIONS_MAX: u64 = 1 << 24;

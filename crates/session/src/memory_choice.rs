@@ -15,6 +15,8 @@ pub struct MemoryChoice {
     pub method: MemoryMethod,
     /// What each method costs that the protocol can run, the cheapest first; nothing if it was not compared.
     pub prices: Vec<MemoryPrice>,
+    /// Whether there is too little memory to compare methods.
+    pub is_little_memory: bool,
 }
 
 /// What a method costs for all accesses of a memory.
@@ -44,6 +46,9 @@ impl MemoryChoice {
         let chosen = ours.first().map_or(self.method.name().to_owned(), &price);
         let why = match (self.shape.method, others.is_empty()) {
             (Some(_), _) => "as the program asks".to_owned(),
+            (None, true) if self.is_little_memory => {
+                "other methods are compared from 64 MiB of memory on".to_owned()
+            }
             (None, true) => "no other method can do it here".to_owned(),
             (None, false) => others.iter().map(price).collect::<Vec<_>>().join(", "),
         };

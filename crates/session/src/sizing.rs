@@ -140,7 +140,8 @@ pub fn expanded(
 ) -> Result<(TracedFile, Vec<MemoryChoice>), Failure> {
     let terms = PlanParameters { is_compared: true, ..terms };
     let plan = |sample: &TracedFile| planned(sample, (protocol, variant), terms, scratch);
-    memories::expanded(traced, protocol, scratch, SamplePlanner { plan: &plan, net: terms.net })
+    let planner = SamplePlanner { plan: &plan, net: terms.net, limit_bytes: terms.limit_bytes };
+    memories::expanded(traced, protocol, scratch, planner)
 }
 
 /// Plans with the costs of making the correlated randomness.
