@@ -4,6 +4,7 @@
 //! to read and `n (b + 1)` to change; one by [`MemoryMethod::SquareRoot`] some `sqrt(n log n) (b + 2k)`, and an
 //! opened index for each level.
 
+mod accesses;
 mod expand;
 mod position_map;
 mod scan;

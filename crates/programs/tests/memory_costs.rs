@@ -4,11 +4,11 @@
 //! labels of 128 bits, indices as narrow as possible. Counted are the instructions of a whole period that begins after
 //! some accesses.
 
-use std::io::Seek;
+mod common;
 
-use phineus_bytecode::{Column, CostModel, ElementType, Encoding, ProgramReader};
-use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, trace_to_file};
-use phineus_oblivious::memory::expand;
+use common::expanded;
+use phineus_bytecode::{Column, CostModel, ElementType, Encoding};
+use phineus_frontend::{ClosureProgram, Value, column, program};
 use phineus_oblivious::{Memory, MemoryMethod};
 use phineus_protocols::garbled::{GarbledCosts, totals};
 
@@ -106,15 +106,7 @@ fn reading(rows: u64, accesses: u64) -> ClosureProgram {
 
 /// Bytes that both parties send in the program, and how many instructions it has.
 fn counted(method: MemoryMethod, rows: u64, accesses: u64) -> [u64; 2] {
-    let program = reading(rows, accesses);
-    let arguments = Arguments::new(&program, []).expect("no parameters");
-    let (file, _) = trace_to_file(&program, &arguments).expect("it is traced");
-    let mut traced = ProgramReader::open(file).expect("just written");
-    let mut expanded = tempfile::tempfile().expect("a file");
-    let output = expanded.try_clone().expect("another handle");
-    expand(&mut traced, &[method], output).expect("it is expanded");
-    expanded.rewind().expect("a file");
-    let mut reader = ProgramReader::open(expanded).expect("just written");
+    let mut reader = expanded(&reading(rows, accesses), method);
     let description = reader.description().clone();
     let (mut costs, mut instructions) = (GarbledCosts::default(), 0);
     let read = reader.for_each::<phineus_bytecode::Error>(|instruction| {

@@ -1,11 +1,14 @@
 //! The places that Square-Root ORAM opens, recorded from runs of two parties under garbled circuits: in every period
 //! all are different, and they are uniform whatever the indices are.
 
+mod common;
+
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::thread;
 
+use common::expanded;
 use phineus_bytecode::random::Seeds;
 use phineus_bytecode::{
     Description, ElementType, Encoding, Instruction, Lane, Layout, PortOrder, ProgramReader, Table,
@@ -13,8 +16,7 @@ use phineus_bytecode::{
 use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{Driver, FrameMemory, Inputs, Regions, RunMemory, run};
-use phineus_frontend::{Arguments, ClosureProgram, Value, column, program, trace_to_file};
-use phineus_oblivious::memory::expand;
+use phineus_frontend::{ClosureProgram, Value, column, program};
 use phineus_oblivious::{Memory, MemoryMethod};
 use phineus_ot::SessionId;
 use phineus_plan::{Lookahead, PlanOptions, plan};
@@ -124,13 +126,7 @@ fn open(bytes: &[u8]) -> ProgramReader<BufReader<File>> {
 /// The program, planned in memory.
 fn planned(pattern: Pattern, method: MemoryMethod) -> Vec<u8> {
     let program = accessing(pattern, PERIODS * period(method));
-    let arguments = Arguments::new(&program, []).expect("no parameters");
-    let (file, _) = trace_to_file(&program, &arguments).expect("it is traced");
-    let mut traced = ProgramReader::open(file).expect("just written");
-    let mut expanded = tempfile::tempfile().expect("a temporary file");
-    let output = expanded.try_clone().expect("another handle");
-    expand(&mut traced, &[method], output).expect("it is expanded");
-    expanded.rewind().expect("a file can be rewound");
+    let mut reader = expanded(&program, method);
     let options = PlanOptions {
         protocol: "garbled".to_string(),
         port_order: PortOrder::Near,
@@ -143,7 +139,6 @@ fn planned(pattern: Pattern, method: MemoryMethod) -> Vec<u8> {
         planner_memory_bytes: 64 << 20,
     };
     let scratch = tempfile::tempfile().expect("a temporary file");
-    let mut reader = ProgramReader::open(BufReader::new(expanded)).expect("just written");
     let costs = &mut GarbledCosts::default();
     plan(&mut reader, Vec::new(), scratch, &options, costs).expect("it fits").0
 }

@@ -6,10 +6,11 @@
 
 use phineus_bytecode::{Description, FileKind, Memory, MemoryMethod, PlanDescription};
 use phineus_channels::NetworkModel;
+use phineus_frontend::Traced;
 use phineus_oblivious::memory::{
     MemoryUsage, accesses_of_a_turn, expand, instructions_of_a_turn, sample, usages,
 };
-use phineus_plan::Scratch;
+use phineus_plan::{Scratch, ScratchFile};
 use phineus_tables::quantity;
 
 use crate::agreement::plain;
@@ -89,12 +90,17 @@ fn with_methods(
 ) -> Result<TracedFile, Failure> {
     let output = scratch.file();
     let written = expand(&mut traced.file.reader()?, methods, output.clone())?;
-    Ok(TracedFile {
-        file: ProgramFile::new(output),
+    Ok(written_beside(traced, output, written))
+}
+
+/// A program that was written to `file`, for the same parties as `traced`.
+fn written_beside(traced: &TracedFile, file: ScratchFile, written: Traced) -> TracedFile {
+    TracedFile {
+        file: ProgramFile::new(file),
         hash: written.written.hash,
         description: written.description,
         ..traced.clone()
-    })
+    }
 }
 
 fn choose(
@@ -215,13 +221,7 @@ fn price(
     let planned = |usage: MemoryUsage| -> Result<PlannedFile, Failure> {
         let (file, description) = (scratch.file(), &traced.description);
         let written = sample(&shape, usage, &description.parties, file.clone())?;
-        let traced = TracedFile {
-            file: ProgramFile::new(file),
-            hash: written.written.hash,
-            description: written.description,
-            ..traced.clone()
-        };
-        (plan.plan)(&traced)
+        (plan.plan)(&written_beside(traced, file, written))
     };
     let (turn, all) = (accesses_of_a_turn(&shape, method), usage.accesses());
     let planned = if all <= 2 * turn {

@@ -60,7 +60,7 @@ impl Op {
         matches!(self, Op::Input | Op::Switches | Op::Origins)
     }
 
-    /// Whether its results' lanes are lanes of its operands.
+    /// Returns whether each lane of a result is a lane of an operand: the operation moves lanes and computes nothing.
     #[inline]
     pub fn is_lane_movement(self) -> bool {
         matches!(
@@ -75,7 +75,7 @@ impl Op {
         )
     }
 
-    /// Whether its results' bits are bits of its operands, or 0, whatever they are: no gates.
+    /// Returns whether each bit of a result is 0 or a bit of an operand at a fixed position: there are no gates.
     #[inline]
     pub fn is_movement(self) -> bool {
         matches!(
@@ -91,7 +91,7 @@ impl Op {
         ) || self.is_lane_movement()
     }
 
-    /// Whether only the planner emits it.
+    /// Returns whether only the planner emits it.
     #[inline]
     pub fn is_directive(self) -> bool {
         self as u8 >= Op::IssueSwapIn as u8

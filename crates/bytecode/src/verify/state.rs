@@ -6,7 +6,7 @@ use crate::instruction::{ElementType, Instruction, Sharing};
 use crate::ops::Op;
 use crate::state::PermutationKind;
 
-/// What the last access to a memory has done so far.
+/// Progress of the last access to a memory: cells are read before any is changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AccessPart {
     /// It has read cells, at most.

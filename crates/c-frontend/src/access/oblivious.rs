@@ -12,7 +12,7 @@ use phineus_frontend::SecretMemory;
 use phineus_frontend::untyped::Value;
 
 use crate::access::MemoryModel;
-use crate::data::{CellValue, IndexTerm, Indexed, is_integer, zero_if_unset};
+use crate::data::{CellValue, IndexTerm, Indexed, is_single_integer, zero_if_unset};
 use crate::evaluate::report::ExecutionStop;
 use crate::memory::object::Object;
 
@@ -51,18 +51,8 @@ impl MemoryModel {
         bytes: u64,
     ) -> Result<Option<CellValue>, ExecutionStop> {
         let [(count, term)] = counts else { return Ok(None) };
-        let scope = &self.values.scope;
-        let is_single = match &term.index {
-            CellValue::Secret(value) => value.lanes() == 1,
-            CellValue::Lane(..) => true,
-            _ => false,
-        };
-        if !self.has_memories
-            || *count < ELEMENTS_MIN
-            || scope.dry_run.is_some()
-            || scope.lanes != 1
-            || !is_single
-        {
+        let is_large = *count >= ELEMENTS_MIN;
+        if !self.has_memories || !is_large || !self.values.is_at_single_secret(&term.index) {
             return Ok(None);
         }
         let (object, offset, stride) = (indexed.object, indexed.offset, term.stride);
@@ -97,14 +87,9 @@ impl MemoryModel {
             if self.memory.check(object, at, bytes).is_err() {
                 return Ok(None);
             }
-            self.note_read(object, at, bytes)?;
             let mut cell = self.read(object, at as u64, bytes as u8)?;
             zero_if_unset(&mut cell);
-            let is_one = match &cell {
-                CellValue::Secret(value) => value.lanes() == 1,
-                cell => is_integer(cell),
-            };
-            if !is_one {
+            if !is_single_integer(&cell) {
                 return Ok(None);
             }
             cells.push(cell);

@@ -136,6 +136,14 @@ pub(crate) fn is_integer(data: &CellValue) -> bool {
     matches!(data, CellValue::Secret(_) | CellValue::Lane(..) | CellValue::Public(_))
 }
 
+/// An integer of which there is one for all lanes.
+pub(crate) fn is_single_integer(data: &CellValue) -> bool {
+    match data {
+        CellValue::Secret(value) => value.lanes() == 1,
+        data => is_integer(data),
+    }
+}
+
 /// An integer that was not set is 0 where others are.
 pub(crate) fn zero_if_unset(data: &mut CellValue) {
     if matches!(data, CellValue::Undefined) {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
 
-use crate::data::{CellValue, is_integer};
+use crate::data::{CellValue, is_single_integer};
 use crate::evaluate::OperationEvaluator;
 use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Unary};
@@ -29,20 +29,17 @@ fn runs(elements: &[CellValue]) -> usize {
 impl OperationEvaluator {
     /// Whether all of these are integers that are the same in all lanes, in numbers that pay.
     pub(crate) fn is_row(&self, elements: &[CellValue], index: &CellValue) -> bool {
-        let is_single = match index {
-            CellValue::Secret(value) => value.lanes() == 1,
-            CellValue::Lane(..) => true,
-            _ => false,
-        };
-        let is_one = |data: &CellValue| match data {
-            CellValue::Secret(value) => value.lanes() == 1,
-            data => is_integer(data),
-        };
+        self.is_at_single_secret(index)
+            && elements.len() >= ELEMENTS_MIN
+            && elements.iter().all(is_single_integer)
+    }
+
+    /// Whether something is recorded at a secret index, and once for all lanes.
+    pub(crate) fn is_at_single_secret(&self, index: &CellValue) -> bool {
         self.scope.dry_run.is_none()
             && self.scope.lanes == 1
-            && is_single
-            && elements.len() >= ELEMENTS_MIN
-            && elements.iter().all(is_one)
+            && is_single_integer(index)
+            && !matches!(index, CellValue::Public(_))
     }
 
     /// The element that a secret index says, by a tree of choices; those that it never means are

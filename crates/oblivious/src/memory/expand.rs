@@ -6,9 +6,10 @@ use std::io::{Read, Seek, Write};
 use phineus_bytecode::{ElementType, Instruction, Lane, Memory, MemoryMethod, Op, ProgramReader};
 use phineus_frontend::{ProgramError, Records, Traced, Tracer, Value, lanes_for};
 
+use super::accesses::{AccessKind, for_each_access};
 use super::position_map::MapKind;
 use super::scan::{LinearScan, ScannedRow};
-use super::square_root::{AccessKind, SquareRoot, TakenRow};
+use super::square_root::{SquareRoot, TakenRow};
 
 /// Writes `program` to `output` without operations on memories: the one with index `i` is accessed by method
 /// `methods[i]`, as the description then says.
@@ -30,17 +31,16 @@ pub fn expand<R: Read + Seek>(
     for (memory, &method) in description.memories.iter_mut().zip(methods) {
         memory.method = Some(method);
     }
-    let mut kinds = access_kinds(program)?;
+    let mut kinds = vec![Vec::new(); methods.len()];
+    for_each_access(program, |access| kinds[access.memory].push(access.kind))?;
     let memories = description.memories.iter().zip(methods);
     let mut expansion = Expansion {
         tracer: Tracer::of_description(&description, output)?,
         renamed: Vec::new(),
         constants: HashMap::new(),
         memories: memories
-            .zip(&mut kinds)
-            .map(|((shape, &method), kinds)| {
-                ExpandedMemory::new(shape, method, std::mem::take(kinds).into_iter())
-            })
+            .zip(kinds)
+            .map(|((shape, &method), kinds)| ExpandedMemory::new(shape, method, kinds.into_iter()))
             .collect(),
     };
     program.for_each::<ProgramError>(|instruction| {
@@ -48,39 +48,6 @@ pub fn expand<R: Read + Seek>(
         Ok(())
     })?;
     expansion.tracer.finish()
-}
-
-/// What each access does with its row, by memory.
-fn access_kinds<R: Read + Seek>(
-    program: &mut ProgramReader<R>,
-) -> Result<Vec<Vec<AccessKind>>, ProgramError> {
-    let columns: Vec<usize> =
-        program.description().memories.iter().map(|memory| memory.columns.len()).collect();
-    let mut kinds = vec![Vec::new(); columns.len()];
-    // Whether the last access has read, and which columns it has changed.
-    let mut parts: Vec<(bool, Vec<bool>)> =
-        columns.iter().map(|&columns| (false, vec![false; columns])).collect();
-    program.for_each::<ProgramError>(|instruction| {
-        let [index, column, ..] = instruction.immediates.map(|word| word as usize);
-        match instruction.op {
-            Op::MemoryOpen => {
-                parts[index] = (false, vec![false; columns[index]]);
-                kinds[index].push(AccessKind::Read);
-            }
-            Op::MemoryCell => parts[index].0 = true,
-            Op::MemoryChange => {
-                let (is_read, changed) = &mut parts[index];
-                changed[column] = true;
-                // Cells are read before any is changed.
-                let is_written = !*is_read && changed.iter().all(|&is_changed| is_changed);
-                let last = kinds[index].last_mut().expect("an access comes first");
-                *last = if is_written { AccessKind::Write } else { AccessKind::Update };
-            }
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok(kinds)
 }
 
 /// The state of an expansion.
@@ -169,11 +136,11 @@ struct ExpandedMemory {
     elements: Vec<ElementType>,
     rows: u64,
     method: MemoryMethod,
-    /// What the accesses that are left do with their rows.
+    /// The kinds of the accesses that are left.
     kinds: std::vec::IntoIter<AccessKind>,
     /// Cells that are set before the first access: by column and first row.
     cells: Vec<BTreeMap<u64, Value>>,
-    /// What the method keeps, from the first access on.
+    /// The rows, from the first access on.
     store: Option<Store>,
     access: Option<Access>,
 }

@@ -9,6 +9,7 @@ use phineus_bytecode::{ElementType, Lane};
 use phineus_circuits::permutation::switch_count;
 use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
+use super::accesses::AccessKind;
 use super::position_map::{MapKind, PositionMap};
 use super::shuffle::Columns;
 use super::{in_range, index_bits, numbers, selected};
@@ -77,6 +78,7 @@ impl SquareRoot {
         let place = self.map.take(&index, &is_dummy, self.store.spare());
         let row = match kind {
             AccessKind::Read | AccessKind::Write => self.store.at(place),
+            // Also the numbers of rows in the stash are exchanged.
             AccessKind::Update => self.store.exchange(place, &found),
         };
         TakenRow { kind, found, valid, is_dummy, place, row }
@@ -129,17 +131,6 @@ impl SquareRoot {
         }
         self.store.push(row.iter(), place);
     }
-}
-
-/// What an access does with its row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AccessKind {
-    /// It changes nothing.
-    Read,
-    /// It replaces all cells and reads none.
-    Write,
-    /// Anything else: also the numbers of rows in the stash are exchanged.
-    Update,
 }
 
 /// The row of an access.

@@ -1,7 +1,6 @@
 //! How a program uses its memories, and programs that use one of them alike: what a method costs is what such a
 //! program costs.
 
-use std::collections::HashSet;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::{
@@ -9,6 +8,7 @@ use phineus_bytecode::{
 };
 use phineus_frontend::{ProgramError, Traced, Tracer, Value, column, lanes_for};
 
+use super::accesses::{AccessKind, for_each_access};
 use super::index_bits;
 use super::position_map::MapKind;
 use super::square_root::period;
@@ -48,30 +48,14 @@ impl MemoryUsage {
 pub fn usages<R: Read + Seek>(
     program: &mut ProgramReader<R>,
 ) -> Result<Vec<MemoryUsage>, ProgramError> {
-    let count = program.description().memories.len();
-    let mut usages = vec![MemoryUsage::default(); count];
-    let mut is_changed = vec![true; count];
-    let mut constants = HashSet::new();
-    program.for_each::<ProgramError>(|instruction| {
-        let index = instruction.immediates[0] as usize;
-        match instruction.op {
-            Op::Constant if instruction.lanes == 1 => {
-                constants.insert(instruction.results[0]);
-            }
-            Op::MemoryOpen => {
-                usages[index].reads += 1;
-                let is_public = constants.contains(&instruction.operands[0]);
-                usages[index].at_public += u64::from(is_public);
-                is_changed[index] = false;
-            }
-            Op::MemoryChange if !is_changed[index] => {
-                usages[index].reads -= 1;
-                usages[index].changes += 1;
-                is_changed[index] = true;
-            }
-            _ => {}
+    let mut usages = vec![MemoryUsage::default(); program.description().memories.len()];
+    for_each_access(program, |access| {
+        let usage = &mut usages[access.memory];
+        match access.kind {
+            AccessKind::Read => usage.reads += 1,
+            AccessKind::Write | AccessKind::Update => usage.changes += 1,
         }
-        Ok(())
+        usage.at_public += u64::from(access.is_public);
     })?;
     Ok(usages)
 }

@@ -121,7 +121,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// What one of `count` accesses takes that these figures have more than `before`.
+    /// The figures of one access, if these are of `count` accesses more than `before`.
     fn each(self, before: Figures, count: u64) -> Figures {
         let count = count as f64;
         Figures {

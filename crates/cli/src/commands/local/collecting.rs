@@ -1,4 +1,4 @@
-//! What a child leaves for its parent: reports, results and their description.
+//! Reads the files that the process of a party leaves for its parent: its report, its results and their description.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! `accesses`: rows of one party's table, changed at the other's secret indices.
 //!
-//! What an access of a memory costs is the difference of runs with different numbers of accesses. All cells are
+//! The cost of an access is the difference of runs with different numbers of accesses. All cells are
 //! secret: of public ones, such as zeros, circuits are cheaper. One index more is read than there are accesses, so that
 //! a run without accesses has oblivious transfers too, and the difference is not that of setting them up.
 

@@ -1,4 +1,4 @@
-//! What an access and the first shuffle cost: SR, section V-B.
+//! Time and bytes of an access and of the first shuffle (SR, section V-B).
 //!
 //! Runs of the program `accesses` with no access, one, and one more than whole periods: the first difference is the
 //! first shuffle with an access that finds an empty stash, the second is accesses in the steady state, each period
@@ -69,7 +69,7 @@ pub(super) fn run(oram: &OramBench<'_>, table: &mut BenchTable<'_>) -> Result<()
     Ok(())
 }
 
-/// What is told about an access or a shuffle.
+/// Predicted and measured figures of an access or of a shuffle.
 struct Part {
     predicted: Figures,
     measured: Option<Figures>,

@@ -8,7 +8,7 @@ use super::{BenchTable, Case, Figures, METHODS, MemoryMethod, OramBench, time, v
 /// One program of one size.
 struct Application {
     program: &'static str,
-    /// What `--n` selects: rows, vertices or pairs.
+    /// Rows, vertices or pairs, by which `--n` selects it.
     n: u64,
     parameters: &'static [(&'static str, u64)],
     /// Seconds by scan and by Square-Root ORAM in table I, on two machines of 2016 in a network of 1 Gbit/s; nothing

@@ -4,6 +4,8 @@
 //! together take as much as an AND; the position map takes two passes over the numbers. An access compares with and
 //! selects from a stash that is half full on average. SR used labels of 10 bytes; the model has ours, of 16.
 
+use phineus_bytecode::{Permutation, PermutationKind};
+
 use super::MemoryMethod;
 
 /// Bytes of an AND: two labels.
@@ -55,15 +57,15 @@ fn square_root(rows: u64, row_bits: u64) -> ModelCosts {
 
 /// Switches of a Waksman network.
 fn switches(items: u64) -> u64 {
-    match items {
-        0 | 1 => 0,
-        2 => 1,
-        _ => items - 1 + switches(items / 2) + switches(items.div_ceil(2)),
-    }
+    network(items).switches()
 }
 
 fn index_bits(items: u64) -> u64 {
-    u64::from(items.next_power_of_two().trailing_zeros().max(1))
+    network(items).item_bits().into()
+}
+
+fn network(items: u64) -> Permutation {
+    Permutation { party: 0, items: items as u32, kind: PermutationKind::Random }
 }
 
 #[cfg(test)]
