@@ -4,7 +4,8 @@
 //! Each ends with *steps* on public registers, of 64 bits each, all 0 at the start: what the block
 //! opened goes into a register, registers are computed with, and a register may become a carried
 //! value. Then comes the next block, or the end. Execution begins with block 0, which alone has
-//! inputs and is never entered again.
+//! inputs and is never entered again. A block that is repeated runs its stated number of turns before it
+//! leads on.
 //!
 //! Invariants, which [`Flow::faults`] and `verify_blocks` check: all registers, blocks and ports
 //! exist; a carried value is loaded only where every path from the start has stored it.
@@ -89,6 +90,15 @@ pub enum Successor {
         /// Its number.
         block: u32,
     },
+    /// The block itself, until it has run `turns` times in a row; then another one.
+    Repeat {
+        /// The block's own number.
+        block: u32,
+        /// How often it runs.
+        turns: u64,
+        /// The block behind it.
+        then: u32,
+    },
     /// One of two blocks.
     Branch {
         /// The register that decides.
@@ -106,9 +116,32 @@ impl Successor {
         let (first, second) = match self {
             Successor::End => (None, None),
             Successor::Jump { block } => (Some(block), None),
+            Successor::Repeat { block, then, .. } => (Some(block), Some(then)),
             Successor::Branch { nonzero, zero, .. } => (Some(nonzero), Some(zero)),
         };
         first.into_iter().chain(second).map(|block| block as usize)
+    }
+
+    /// How often the block runs in a row, each time that another one leads to it.
+    pub fn turns(self) -> u64 {
+        match self {
+            Successor::Repeat { turns, .. } => turns,
+            Successor::End | Successor::Jump { .. } | Successor::Branch { .. } => 1,
+        }
+    }
+}
+
+/// Where a run of a program is: its registers, and how often the block at hand has run in a row.
+#[derive(Clone, Debug)]
+pub struct FlowState {
+    registers: Vec<u64>,
+    turn: u64,
+}
+
+impl FlowState {
+    /// How often the block at hand has run in a row before.
+    pub fn turn(&self) -> u64 {
+        self.turn
     }
 }
 
@@ -189,6 +222,52 @@ pub trait BlockValues {
 }
 
 impl Flow {
+    /// That of a program of one block.
+    pub fn of_one_block() -> Flow {
+        let end = BlockEnd { steps: Vec::new(), next: Successor::End };
+        Flow { registers: 0, blocks: vec![end] }
+    }
+
+    /// The state before the first block.
+    pub fn begin(&self) -> FlowState {
+        FlowState { registers: vec![0; self.registers as usize], turn: 0 }
+    }
+
+    /// Which blocks run, and how often in a row, if nothing that is opened decides it.
+    pub fn stated(&self) -> Option<Vec<(usize, u64)>> {
+        let mut is_seen = vec![false; self.blocks.len()];
+        let mut stated = Vec::new();
+        let mut next = Some(0);
+        while let Some(block) = next {
+            let successor = self.blocks[block].next;
+            // What comes back to a block otherwise than by repeating it never ends.
+            if std::mem::replace(&mut is_seen[block], true) {
+                return None;
+            }
+            stated.push((block, successor.turns()));
+            next = match successor {
+                Successor::End => None,
+                Successor::Jump { block } | Successor::Repeat { then: block, .. } => {
+                    Some(block as usize)
+                }
+                Successor::Branch { .. } => return None,
+            };
+        }
+        Some(stated)
+    }
+
+    /// How often each block runs, if nothing that is opened decides it.
+    pub fn times(&self) -> Option<Vec<u64>> {
+        let mut times = vec![0; self.blocks.len()];
+        self.stated()?.into_iter().for_each(|(block, turns)| times[block] = turns);
+        Some(times)
+    }
+
+    /// As [`Flow::times`], or once each if what is opened decides it.
+    pub fn times_or_once(&self) -> Vec<u64> {
+        self.times().unwrap_or_else(|| vec![1; self.blocks.len()])
+    }
+
     /// Does the steps at the end of `block`; gives the block that runs next, if one does.
     ///
     /// # Errors
@@ -200,10 +279,11 @@ impl Flow {
         &self,
         description: &Description,
         block: usize,
-        registers: &mut [u64],
+        state: &mut FlowState,
         openings: &mut O,
     ) -> Result<Option<usize>, O::Error> {
         let BlockEnd { steps, next } = &self.blocks[block];
+        let registers = &mut state.registers;
         for step in steps {
             match *step {
                 RegisterStep::Open { register, port } => {
@@ -225,9 +305,18 @@ impl Flow {
                 }
             }
         }
+        state.turn += 1;
+        if let Successor::Repeat { block, turns, .. } = *next
+            && state.turn < turns
+        {
+            return Ok(Some(block as usize));
+        }
+        state.turn = 0;
         Ok(match *next {
             Successor::End => None,
-            Successor::Jump { block } => Some(block as usize),
+            Successor::Jump { block } | Successor::Repeat { then: block, .. } => {
+                Some(block as usize)
+            }
             Successor::Branch { register, nonzero, .. } if registers[register as usize] != 0 => {
                 Some(nonzero as usize)
             }
@@ -255,6 +344,11 @@ impl Flow {
                 } else if block == 0 {
                     fault("the first block runs once: no other leads to it".to_owned());
                 }
+            }
+            if let Successor::Repeat { block, turns, then } = *next
+                && (block as usize != number || then as usize == number || turns == 0)
+            {
+                fault("only a block itself is repeated, at least once, and then another follows".to_owned());
             }
             if let Successor::Branch { register, .. } = next
                 && *register >= self.registers

@@ -30,7 +30,7 @@ pub use description::{
     RowOrder,
 };
 pub use error::Error;
-pub use flow::{BlockEnd, BlockValues, Flow, RegisterOp, RegisterStep, Successor};
+pub use flow::{BlockEnd, BlockValues, Flow, FlowState, RegisterOp, RegisterStep, Successor};
 pub use instruction::{ElementType, Instruction, Phase, Shape, Sharing};
 pub use interaction::{Interaction, RoundModel};
 pub use layout::{Domain, Layout, ValueSize};

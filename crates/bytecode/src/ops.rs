@@ -261,8 +261,10 @@ ops! {
     Reveal = 201 "reveal" (Same) -> () [imm("register")] one_word, None;
     /// The rows of region `region` from `row` on.
     RegionLoad = 210 "region_load" () -> (Same) [imm("region"), imm("row")] any, None;
-    /// Makes the lanes the rows of region `region` from `row` on.
-    RegionStore = 211 "region_store" (Same) -> () [imm("region"), imm("row")] any, None;
+    /// Makes the lanes the rows of region `region` from `row` on; of a block that is repeated, from
+    /// `row` + turn × `stride` on.
+    RegionStore = 211 "region_store" (Same) -> () [imm("region"), imm("row"), imm("stride")]
+        any, None;
     /// The row of region `region` that register `register` names.
     RegionLoadAt = 212 "region_load_at" () -> (Same) [imm("region"), imm("register")]
         single_lane, None;
@@ -283,9 +285,10 @@ ops! {
     Locate = 218 "locate" (Same) -> ()
         [imm("register"), imm("told"), imm("hiding"), imm("last")] one_word, None;
 
-    /// Makes the lanes cells of column `column` of memory `memory`, from row `row` on, before any access.
-    MemorySet = 220 "memory_set" (Same) -> () [imm("memory"), imm("column"), imm("row")]
-        any, None;
+    /// Makes the lanes cells of column `column` of memory `memory`, from row `row` on, before any
+    /// access; of a block that is repeated, from `row` + turn × `stride` on.
+    MemorySet = 220 "memory_set" (Same) -> ()
+        [imm("memory"), imm("column"), imm("row"), imm("stride")] any, None;
     /// Begins an access to the row of memory `memory` at a secret index; the one before is complete.
     MemoryOpen = 221 "memory_open" (Same) -> () [imm("memory")] one_word, None;
     /// The cell of column `column` in the row that was accessed last: zeros beyond the last row.

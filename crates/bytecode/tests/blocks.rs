@@ -5,8 +5,8 @@ use std::io::Cursor;
 use phineus_bytecode::binary::{Section, finish_blocks};
 use phineus_bytecode::{
     BlockDirectory, BlockEnd, CarriedSlot, Column, Description, ElementType, Encoding, Error,
-    FileKind, Flow, InputPort, Instruction, Op, OutputPort, ProgramReader, ProgramWriter,
-    RegisterOp, RegisterStep, Successor, verify_blocks,
+    FileKind, Flow, InputPort, Instruction, Memory, Op, OutputPort, Permutation, PermutationKind,
+    ProgramReader, ProgramWriter, Region, RegisterOp, RegisterStep, Successor, verify_blocks,
 };
 
 const U8: ElementType = ElementType::unsigned(8);
@@ -84,6 +84,10 @@ fn right() -> Parts {
         flow: Flow { registers: 1, blocks },
         blocks: vec![first.concat(), [double, high(1, 2).to_vec()].concat(), last],
     }
+}
+
+fn memory() -> Memory {
+    Memory { name: "rows".to_owned(), columns: vec![U8], rows: 4, method: None }
 }
 
 impl Parts {
@@ -238,6 +242,39 @@ fn each_fault_is_named() {
             "outputs leave where the program ends",
             Box::new(|p| {
                 p.blocks[0].push(instruction(Op::Output, U8, &[], &[0], &[0, 0, 0]));
+            }),
+        ),
+        (
+            "only a block itself is repeated",
+            Box::new(|p| {
+                p.flow.blocks[1].next = Successor::Repeat { block: 2, turns: 3, then: 2 };
+            }),
+        ),
+        (
+            "region 0 has 9 rows, not 1 from 1 on in each of 5 turns, 2 further each time",
+            Box::new(|p| {
+                p.flow.blocks[1].next = Successor::Repeat { block: 1, turns: 5, then: 2 };
+                p.flow.blocks[1].steps.clear();
+                p.description.regions = vec![Region { element: U8, rows: 9 }].into();
+                p.blocks[1].push(instruction(Op::RegionStore, U8, &[], &[0], &[0, 1, 2]));
+            }),
+        ),
+        (
+            "block 1 sets cells of memory 0 after an access to it",
+            Box::new(|p| {
+                p.description.memories = vec![memory()].into();
+                p.blocks[1].push(instruction(Op::MemorySet, U8, &[], &[0], &[0, 0, 1, 0]));
+                p.blocks[1].push(instruction(Op::MemoryOpen, U8, &[], &[0], &[0]));
+            }),
+        ),
+        (
+            "block 1 brings in what one party knows, and what is opened decides how often",
+            Box::new(|p| {
+                let items = 2;
+                let kind = PermutationKind::Random;
+                p.description.permutations = vec![Permutation { party: 0, items, kind }].into();
+                let switches = instruction(Op::Switches, ElementType::BIT, &[3], &[], &[0, 0]);
+                p.blocks[1].push(switches);
             }),
         ),
         ("are never written", Box::new(|p| p.blocks[2].truncate(1))),

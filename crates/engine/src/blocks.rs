@@ -175,7 +175,7 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
     enter: &mut dyn FnMut(usize),
     progress: &mut dyn FnMut(u64) -> bool,
 ) -> Result<(), RunError<D::Error>> {
-    let mut registers = vec![0; flow.registers as usize];
+    let mut state = flow.begin();
     let mut turns = vec![0; blocks.len()];
     let mut instructions = Vec::with_capacity(FRAME_INSTRUCTIONS);
     let (mut next, mut done) = (Some(0), 0);
@@ -183,8 +183,10 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
         if turns[block] == turns_max {
             return Err(RunError::TooManyTurns { block, turns: turns_max });
         }
-        turns[block] += 1;
+        // How often a block is repeated is stated by the program.
+        turns[block] += u64::from(state.turn() == 0);
         enter(block);
+        memory.regions.turn = state.turn();
         let room = BlockMemory {
             memory: &mut *memory,
             carried: Some(&mut *carried),
@@ -196,8 +198,7 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
         driver.end_block().map_err(RunError::Driver)?;
         carried.end_block();
         let mut end = DriverValues { driver, carried, slots: &description.slots };
-        next =
-            flow.leave(description, block, &mut registers, &mut end).map_err(RunError::Driver)?;
+        next = flow.leave(description, block, &mut state, &mut end).map_err(RunError::Driver)?;
         // A short block in a long loop reports too.
         if !progress(done) {
             return Err(RunError::Interrupted);

@@ -5,7 +5,7 @@
 //!
 //! Memory: [`PermutationPeak`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use phineus_bytecode::{CowList, Description, Instruction, Lane, Op, Permutation, PermutationKind};
 use phineus_circuits::permutation::{control_bits, inverse, random_permutation};
@@ -105,21 +105,34 @@ impl PermutationPeak {
             peak => peak + EXCHANGE_BYTES,
         }
     }
+
+    /// As [`PermutationPeak::bytes`] for a block that may be repeated: those of the next turn are brought in while
+    /// those of the turn at hand are used.
+    pub fn bytes_of_block(&self) -> u64 {
+        match self.bytes() {
+            0 => 0,
+            once => 2 * once + AHEAD_BYTES,
+        }
+    }
 }
+
+/// Bytes of permutations of later turns: 8 for each switch that a party brings ahead of its use, 2^17 at most.
+const AHEAD_BYTES: u64 = 1 << 20;
 
 /// A party's own permutations.
 pub struct OwnPermutations {
     shapes: CowList<Permutation>,
     states: Vec<Option<PermutationState>>,
-    /// Of permutations that rows are located by: where each row comes from.
-    origins: Vec<Zeroizing<Vec<u32>>>,
+    /// Of permutations that rows are located by: where each row comes from. A party that brings switches ahead of
+    /// their use has those of later turns of a block behind those of the turn at hand.
+    origins: Vec<VecDeque<Zeroizing<Vec<u32>>>>,
 }
 
 impl OwnPermutations {
     /// Those of a program.
     pub fn new(description: &Description) -> OwnPermutations {
         let states = description.permutations.iter().map(|_| None).collect();
-        let origins = description.permutations.iter().map(|_| Zeroizing::default()).collect();
+        let origins = description.permutations.iter().map(|_| VecDeque::new()).collect();
         OwnPermutations { shapes: description.permutations.clone(), states, origins }
     }
 
@@ -177,7 +190,7 @@ impl OwnPermutations {
         if state.done == told(&shape) + brought(&shape) {
             if shape.kind.is_located() {
                 let origins = inverse(&state.image).expect("it is a permutation");
-                self.origins[index] = Zeroizing::new(origins);
+                self.origins[index].push_back(Zeroizing::new(origins));
             }
             self.states[index] = None;
         }
@@ -213,7 +226,7 @@ impl OwnPermutations {
         }
         if kind.is_located() {
             let identity = || Zeroizing::new((0..items).collect());
-            self.origins[index] = origins.unwrap_or_else(identity);
+            self.origins[index].push_back(origins.unwrap_or_else(identity));
             self.states[index] = None;
         }
         if is_right { Ok(()) } else { Err(NotAPermutation) }
@@ -224,7 +237,7 @@ impl OwnPermutations {
     /// # Panics
     /// If the program was not verified.
     pub fn told_positions(&self, instruction: &Instruction) -> &[u32] {
-        &self.origins[instruction.immediates[1] as usize]
+        self.located(instruction.immediates[1])
     }
 
     /// Of the party that hid the list: the place that `position` comes from.
@@ -235,7 +248,7 @@ impl OwnPermutations {
     /// # Panics
     /// If the program was not verified.
     pub fn place(&self, instruction: &Instruction, position: u32) -> u32 {
-        let origins = &self.origins[instruction.immediates[2] as usize];
+        let origins = self.located(instruction.immediates[2]);
         origins.iter().zip(0..).fold(0, |place, (&origin, at): (&u32, u32)| {
             // All ones if both are equal, else 0: only 0 less one has the top bit.
             let is_equal = ((at ^ position).wrapping_sub(1) as i32 >> 31) as u32;
@@ -243,12 +256,17 @@ impl OwnPermutations {
         })
     }
 
+    /// Where each row comes from under a permutation that rows are located by.
+    fn located(&self, index: u64) -> &[u32] {
+        self.origins[index as usize].front().expect("the verifier has seen that all of it came before")
+    }
+
     /// Drops the permutations of `instruction` if it is the last one that locates by them.
     pub fn end_located(&mut self, instruction: &Instruction) {
         let [_, told, hiding, last] = instruction.immediates;
         if last > 0 {
             for index in [told, hiding] {
-                self.origins[index as usize] = Zeroizing::default();
+                self.origins[index as usize].pop_front();
             }
         }
     }

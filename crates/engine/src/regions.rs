@@ -33,6 +33,8 @@ pub struct Regions {
     places: Vec<(usize, usize, u64)>,
     registers: Vec<u64>,
     layout: Layout,
+    /// How often the block at hand has run in a row before.
+    pub(crate) turn: u64,
 }
 
 /// Units of a row, and of a whole region.
@@ -71,7 +73,7 @@ impl Regions {
         let pages = (start * u64::from(layout.unit_bytes)).div_ceil(PAGE_BYTES.into());
         let pages = u32::try_from(pages).expect("regions are part of a memory limit");
         let memory = (pages > 0).then(|| FrameMemory::new(pages, PAGE_BYTES)).transpose()?;
-        Ok(Regions { memory, places, registers: vec![0; description.registers as usize], layout })
+        Ok(Regions { memory, places, registers: vec![0; description.registers as usize], layout, turn: 0 })
     }
 
     /// Puts an opened value into a register.
@@ -85,11 +87,12 @@ impl Regions {
         instruction: &Instruction,
         frames: &mut FrameMemory,
     ) -> Result<(), NoSuchRow> {
-        let [region, selected, ..] = instruction.immediates;
+        let [region, selected, stride, _] = instruction.immediates;
         let (start, width, rows) = self.places[region as usize];
         let row = match instruction.op {
             Op::RegionLoadAt | Op::RegionStoreAt => self.registers[selected as usize],
-            Op::RegionLoad | Op::RegionStore => selected,
+            Op::RegionLoad => selected,
+            Op::RegionStore => selected + self.turn * stride,
             op => unreachable!("{} moves no rows", op.info().name),
         };
         let lanes = instruction.lanes as usize;

@@ -3,7 +3,7 @@
 //! All parties know the opened values, and so the path that the program takes: how often a loop
 //! runs is revealed. [`Tracer::while_open`], [`Tracer::for_open`] and [`Tracer::if_open`] say most
 //! of it; below them are blocks, registers and variables, for front ends with a control flow of
-//! their own.
+//! their own. [`Tracer::repeat`] opens nothing: its loop has a stated number of turns.
 //!
 //! A value of one block is used in another as it is: it is carried there. What changes from
 //! iteration to iteration of a loop is state, or a [`BlockVariable`]. Outputs leave in the block
@@ -214,6 +214,16 @@ impl Tracer {
         }
     }
 
+    /// Ends the block at hand, which runs `turns` times in a row; `then` runs next.
+    #[track_caller]
+    pub fn repeated(&self, turns: u64, then: BlockId) {
+        let (block, then) = (self.block().0 as u32, then.0 as u32);
+        self.end_block(match turns {
+            1 => Successor::Jump { block: then },
+            _ => Successor::Repeat { block, turns, then },
+        });
+    }
+
     /// A variable that is `value` at first.
     #[track_caller]
     pub fn variable(&self, value: &Value) -> BlockVariable {
@@ -316,6 +326,31 @@ impl Tracer {
         self.rebuilt(&state, &variables)
     }
 
+    /// Repeats `body` on the state `turns` times; gives the state of the end.
+    ///
+    /// Nothing is opened. The body is recorded and planned once, however often it runs, and is one block: it opens
+    /// nothing that decides what follows.
+    #[track_caller]
+    pub fn repeat<S: LoopState>(&self, turns: u64, state: S, body: impl FnOnce(S) -> S) -> S {
+        match turns {
+            0 => return state,
+            1 => return body(state),
+            2.. => {}
+        }
+        let variables = self.variables(&state);
+        let (inside, after) = (self.new_block(), self.new_block());
+        self.jump(inside);
+        self.begin(inside);
+        let next = body(self.rebuilt(&state, &variables));
+        self.set_all(&variables, &next);
+        if self.block() != inside {
+            self.fault("what is repeated a stated number of times is one block".to_string());
+        }
+        self.repeated(turns, after);
+        self.begin(after);
+        self.rebuilt(&state, &variables)
+    }
+
     /// The state after `then` if `condition`, which is opened, is 1, else after `otherwise`; only
     /// that one runs.
     #[track_caller]
@@ -391,7 +426,7 @@ impl Tracer {
     }
 
     /// A carried value, as it was when the block at hand began.
-    fn load(&self, slot: u32, element: ElementType, lanes: u32) -> Value {
+    pub(crate) fn load(&self, slot: u32, element: ElementType, lanes: u32) -> Value {
         let known = self.recording.borrow().current().loads.get(&slot).copied();
         let name = known.map(|name| name_of_block(self.block().0, name)).or_else(|| {
             let mut instruction = Instruction::new(Op::Load, element, lanes);

@@ -2,8 +2,9 @@
 //! program is recorded again once that is decided.
 
 use phineus_bytecode::limits::REGISTER_BITS;
-use phineus_bytecode::{Description, ElementType, Instruction, Memory, Op};
+use phineus_bytecode::{CarriedSlot, Description, ElementType, Instruction, Memory, Op};
 
+use crate::blocks::local;
 use crate::error::ProgramError;
 use crate::tracer::Tracer;
 use crate::value::Value;
@@ -33,7 +34,7 @@ impl Tracer {
         self.recording.borrow().description.memories.len()
     }
 
-    /// Begins a program of one block that has the parties, ports and all else of `description`.
+    /// Begins a program that has the parties, ports and all else of `description`.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -49,6 +50,7 @@ impl Tracer {
     /// Records an instruction whose operands are values of this program; returns the name of its first result.
     pub fn copy(&self, instruction: &Instruction) -> Option<u64> {
         let mut copy = *instruction;
+        copy.operands = copy.operands.map(local);
         self.push(&mut copy).map(|results| results[0])
     }
 
@@ -57,9 +59,23 @@ impl Tracer {
         Value::result(self, element, lanes, Some([name, 0]), 0)
     }
 
-    /// The name of a value of one block, recorded if it was not.
+    /// The name of a value in the block at hand, recorded if it was not.
     pub fn name_of_value(&self, value: &Value) -> Option<u64> {
         self.name_in(value, value.sharing())
+    }
+
+    /// The carried value with this number, as it was when the block at hand began.
+    pub fn carried(&self, slot: u32) -> Value {
+        let CarriedSlot { element, lanes } = self.recording.borrow().description.slots[slot as usize];
+        self.load(slot, element, lanes)
+    }
+
+    /// Makes `value` the carried value with this number, at the end of the block at hand.
+    pub fn carry(&self, slot: u32, value: &Value) {
+        let CarriedSlot { element, .. } = self.recording.borrow().description.slots[slot as usize];
+        if let Some(name) = self.name_in(value, element.sharing()) {
+            self.recording.borrow_mut().current_mut().stores.insert(slot, local(name));
+        }
     }
 }
 
@@ -67,7 +83,13 @@ impl SecretMemory {
     /// Makes the lanes the cells of a column from `row` on; before any access.
     #[track_caller]
     pub fn set(&self, column: usize, row: u64, cells: &Value) {
-        self.put(Op::MemorySet, column, row, cells);
+        self.set_each_turn(column, row, 0, cells);
+    }
+
+    /// As [`SecretMemory::set`]; where the block at hand is repeated, `stride` rows further in each turn.
+    #[track_caller]
+    pub fn set_each_turn(&self, column: usize, row: u64, stride: u64, cells: &Value) {
+        self.put(Op::MemorySet, column, [row, stride], cells);
     }
 
     /// Begins an access to the row at `index`, an integer of one lane without sign.
@@ -102,17 +124,17 @@ impl SecretMemory {
     /// Replaces a cell of that row; beyond the last row, nothing.
     #[track_caller]
     pub fn change(&self, column: usize, cell: &Value) {
-        self.put(Op::MemoryChange, column, 0, cell);
+        self.put(Op::MemoryChange, column, [0; 2], cell);
     }
 
     #[track_caller]
-    fn put(&self, op: Op, column: usize, row: u64, value: &Value) {
+    fn put(&self, op: Op, column: usize, [row, stride]: [u64; 2], value: &Value) {
         let wanted = self.columns[column];
         if value.integer() != wanted {
             let found = value.integer();
             self.tracer.fault(format!("cells of column {column} are {wanted}, not {found}"));
         }
-        let immediates = [self.index, column as u64, row, 0];
+        let immediates = [self.index, column as u64, row, stride];
         self.tracer.emit(op, wanted, value.lanes(), &[value], immediates);
     }
 }

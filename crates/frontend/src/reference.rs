@@ -30,11 +30,12 @@ pub fn run(
 pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Table>, ProgramError> {
     if let Some(blocks) = BlockDirectory::read(&mut file)? {
         let mut state = ReferenceState::new(&blocks.description, inputs)?;
-        let mut registers = vec![0; blocks.flow.registers as usize];
+        let mut flow = blocks.flow.begin();
         let mut next = Some(0);
         while let Some(block) = next {
+            state.turn = flow.turn() as usize;
             state.run(&mut blocks.open(&mut file, block)?)?;
-            let left = blocks.flow.leave(&blocks.description, block, &mut registers, &mut state);
+            let left = blocks.flow.leave(&blocks.description, block, &mut flow, &mut state);
             next = left.unwrap_or_else(|never| match never {});
         }
         let opened = |index: &usize| !blocks.description.is_opened(*index);
@@ -64,6 +65,8 @@ struct ReferenceState<'a> {
     permutations: Vec<Vec<u32>>,
     /// Their control bits, when they have been asked for.
     switches: Vec<Vec<u8>>,
+    /// How often the block at hand has run in a row before.
+    turn: usize,
 }
 
 impl ReferenceState<'_> {
@@ -85,6 +88,7 @@ impl ReferenceState<'_> {
             registers: vec![0; description.registers as usize],
             permutations: description.permutations.iter().map(rotation).collect(),
             switches: vec![Vec::new(); description.permutations.len()],
+            turn: 0,
         })
     }
 
@@ -168,11 +172,12 @@ fn check_inputs(
 impl ReferenceState<'_> {
     /// An instruction on a memory.
     fn memory_step(&mut self, i: &Instruction) {
-        let [index, column, row, _] = i.immediates.map(|word| word as usize);
+        let [index, column, row, stride] = i.immediates.map(|word| word as usize);
         let memory = &mut self.memories[index];
         let operand = i.operands().first().map(|&name| self.values[name as usize].clone());
         match (i.op, operand) {
             (Op::MemorySet, Some(cells)) => {
+                let row = row + self.turn * stride;
                 memory.columns[column][row..row + cells.len()].copy_from_slice(&cells);
             }
             (Op::MemoryOpen, Some(opened)) => memory.index = opened[0],
@@ -195,9 +200,10 @@ impl ReferenceState<'_> {
             return self.step(&Instruction { op: Op::CondSwap, immediates: [0; 4], ..*i });
         }
         let ReferenceState { values, regions, registers, permutations, switches, .. } = self;
-        let [first, second, ..] = i.immediates.map(|word| word as usize);
+        let [first, second, stride, _] = i.immediates.map(|word| word as usize);
         let row = match i.op {
             Op::RegionLoadAt | Op::RegionStoreAt => registers[second] as usize,
+            Op::RegionStore => second + self.turn * stride,
             _ => second,
         };
         let rows = row..row + i.lanes as usize;
@@ -208,6 +214,7 @@ impl ReferenceState<'_> {
                 regions[first][rows].copy_from_slice(&value);
             }
             (Op::Tell, Some(value)) => {
+                switches[first].clear();
                 let told = value.iter().map(|lane| lane.as_limbs()[0] as u32);
                 permutations[first][rows].iter_mut().zip(told).for_each(|(to, told)| *to = told);
             }

@@ -89,7 +89,13 @@ impl Region {
     /// Makes the lanes the rows from `row` on.
     #[track_caller]
     pub fn store(&self, row: u64, rows: &Value) {
-        self.take(Op::RegionStore, rows, row);
+        self.store_each_turn(row, 0, rows);
+    }
+
+    /// As [`Region::store`]; where the block at hand is repeated, `stride` rows further in each turn.
+    #[track_caller]
+    pub fn store_each_turn(&self, row: u64, stride: u64, rows: &Value) {
+        self.take(Op::RegionStore, rows, [row, stride]);
     }
 
     /// The row at an opened index.
@@ -101,7 +107,7 @@ impl Region {
     /// Makes a value the row at an opened index.
     #[track_caller]
     pub fn store_at(&self, index: OpenedIndex, row: &Value) {
-        self.take(Op::RegionStoreAt, row, index.0.into());
+        self.take(Op::RegionStoreAt, row, [index.0.into(), 0]);
     }
 
     #[track_caller]
@@ -111,12 +117,13 @@ impl Region {
     }
 
     #[track_caller]
-    fn take(&self, op: Op, value: &Value, place: u64) {
+    fn take(&self, op: Op, value: &Value, [place, stride]: [u64; 2]) {
         if value.integer() != self.element {
             let (wanted, found) = (self.element, value.integer());
             self.tracer.fault(format!("rows of the region are {wanted}, not {found}"));
         }
-        self.tracer.emit(op, self.element, value.lanes(), &[value], [self.index, place, 0, 0]);
+        let immediates = [self.index, place, stride, 0];
+        self.tracer.emit(op, self.element, value.lanes(), &[value], immediates);
     }
 }
 

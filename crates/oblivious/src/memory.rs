@@ -18,7 +18,7 @@ use phineus_bytecode::{ElementType, Lane};
 pub use phineus_bytecode::{Memory as MemoryShape, MemoryMethod};
 use phineus_frontend::{Records, SecretMemory, Tracer, Value};
 
-pub use expand::expand;
+pub use expand::{ProgramBlocks, Unrolling, expand};
 pub use usage::{MemoryUsage, accesses_of_a_turn, instructions_of_a_turn, sample, usages};
 
 /// Rows of some columns, read and changed at secret indices.
@@ -52,6 +52,28 @@ impl Memory {
             }
         }
         Memory { memory, rows }
+    }
+
+    /// A memory of rows of zeros, before [`Memory::set_each_turn`].
+    pub fn zeros(
+        tracer: &Tracer,
+        name: &str,
+        columns: &[ElementType],
+        rows: u64,
+        method: impl Into<Option<MemoryMethod>>,
+    ) -> Memory {
+        let columns = columns.to_vec();
+        let shape = MemoryShape { name: name.to_owned(), columns, rows, method: method.into() };
+        Memory { memory: tracer.secret_memory(shape), rows }
+    }
+
+    /// Sets the row `first`, and where the block at hand is repeated, one `stride` rows further in each turn; before any
+    /// access.
+    #[track_caller]
+    pub fn set_each_turn(&self, first: u64, stride: u64, row: &[Value]) {
+        for (column, cell) in row.iter().enumerate() {
+            self.memory.set_each_turn(column, first, stride, cell);
+        }
     }
 
     /// How many rows there are.

@@ -14,7 +14,7 @@
 //! (see [`Level`]).
 
 use phineus_bytecode::{ElementType, Lane};
-use phineus_frontend::{Tracer, Value, lanes_for};
+use phineus_frontend::{LoopState, Tracer, Value, lanes_for};
 
 /// Slots of a level.
 const SLOTS: usize = 6;
@@ -22,6 +22,7 @@ const SLOTS: usize = 6;
 const FRONT: usize = 3;
 
 /// A queue of items of some columns.
+#[derive(Clone)]
 pub struct Queue {
     top: Level,
     elements: Vec<ElementType>,
@@ -53,6 +54,12 @@ impl Queue {
     /// How many items there are.
     pub fn length(&self) -> &Value {
         &self.length
+    }
+
+    /// After so many pushes and pops, levels move their slots as they did before: as a [`LoopState`], a queue is pushed to
+    /// and popped from a multiple of this in each turn.
+    pub fn period(&self) -> u64 {
+        1 << self.top.depth()
     }
 
     /// Appends `item` if `condition`, a bit, is 1; returns whether it did: a full queue takes nothing.
@@ -91,6 +98,23 @@ impl Queue {
     }
 }
 
+impl LoopState for Queue {
+    fn values(&self, values: &mut Vec<Value>) {
+        values.push(self.length.clone());
+        self.top.values(values);
+    }
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Queue {
+        Queue {
+            length: self.length.rebuilt(values),
+            top: self.top.rebuilt(values),
+            elements: self.elements.clone(),
+            capacity: self.capacity,
+            pushes: self.pushes,
+        }
+    }
+}
+
 /// The items of a slot: by column, in chunks of equal lanes.
 type Slot = Vec<Vec<Value>>;
 
@@ -102,6 +126,7 @@ type Slot = Vec<Vec<Value>>;
 /// A child is made for `c` slots of its own where its parent is made for `2c + 1`, and a level without child for 3.
 /// Two slots go to the child when both are full, so the child then has at most `(2c + 1 - 2) / 2`, which is less than
 /// `c`. In a level without child the head is at most 3, and so the tail at most 6.
+#[derive(Clone)]
 struct Level {
     slots: Vec<Slot>,
     /// One bit for each position: 0 to 3, and 0 to 6.
@@ -138,6 +163,29 @@ impl Level {
             is_second_pop: false,
             child: child.map(Box::new),
         }
+    }
+
+    /// How many levels there are from this one on.
+    fn depth(&self) -> u32 {
+        1 + self.child.as_ref().map_or(0, |child| child.depth())
+    }
+
+    fn values(&self, values: &mut Vec<Value>) {
+        values.extend(self.slots.iter().flatten().flatten().cloned());
+        values.extend(self.head.iter().chain(&self.tail).cloned());
+        if let Some(child) = &self.child {
+            child.values(values);
+        }
+    }
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Level {
+        let mut level = self.clone();
+        let cells = level.slots.iter_mut().flatten().flatten();
+        for value in cells.chain(&mut level.head).chain(&mut level.tail) {
+            *value = value.rebuilt(values);
+        }
+        level.child = self.child.as_ref().map(|child| Box::new(child.rebuilt(values)));
+        level
     }
 
     #[track_caller]

@@ -197,7 +197,7 @@ fn random_part(
         let [a, b, to] = [0; 3].map(|_| random.below(state.len() as u64) as usize);
         let (x, y) = (state[a].clone(), state[b].clone());
         let name = format!("opened {}", random.next_u64());
-        state[to] = match random.below(if depth > 0 { 12 } else { 9 }) {
+        state[to] = match random.below(if depth > 0 { 13 } else { 9 }) {
             0 => x + y,
             1 => x - y,
             2 if is_mixed => (x.to_arith() * y.to_arith()).to_bmr(),
@@ -218,6 +218,12 @@ fn random_part(
                 continue;
             }
             10 => {
+                let turns = 1 + random.below(4);
+                let straight = (0, is_mixed);
+                state = t.repeat(turns, state, |state| random_part(t, random, state, straight));
+                continue;
+            }
+            11 => {
                 let count = x & 3;
                 state = t.for_open(&name, &count, state, |turn, mut state| {
                     let turn = t.published::<U16>(turn);
@@ -311,6 +317,50 @@ fn garbled_values_and_shares_meet_in_blocks() -> Result {
     let mut seeds = Seeds::fresh();
     random_runs(seeds.draw(), 2, true, &["mixed", masks, "bmr"])?;
     random_runs(seeds.draw(), 3, true, &["mixed --broadcast star", masks])
+}
+
+/// A loop of so many turns, and what is before and behind it.
+fn stated_loop(turns: u64) -> impl Program {
+    program("stated_loop").party("site_a").party("site_b").trace(move |t, _| {
+        let number = |site| t.input(site, 1).number::<U32>("x").vector::<U32>().get(0);
+        let (a, b) = (number("site_a"), number("site_b"));
+        let (a, _) = t.repeat(turns, (a.max(&b), &a ^ &b), |(a, b)| (&a * &b + 1, a % (b | 1)));
+        t.output("result", &["site_a", "site_b"]).number("x", &(a + b)).write();
+        Ok(())
+    })
+}
+
+/// Nothing decides how often the block runs, so what a run costs is known before it.
+#[test]
+fn a_loop_of_a_stated_number_of_turns_costs_what_is_stated() -> Result {
+    let place = place(1071, 462)?;
+    for site in ["a", "b"] {
+        place.write(&format!("{site}.csv"), "x\n77\n")?;
+    }
+    let program = stated_loop(5);
+    let arguments = Arguments::new(&program, [])?;
+    trace_into(&program, &arguments, std::fs::File::create(place.file("p.program"))?)?;
+    for protocol in ["clear", "garbled", "gmw", "bmr", "arith", "mixed", "spdz", "rep3"] {
+        let parties = if protocol == "rep3" { " --computing 3" } else { "" };
+        let run = RUN.replace("gcd", "p.program");
+        let done = place.run(&format!("{run} --protocol {protocol}{parties}"))?;
+        done.succeeded().map_err(|error| format!("{protocol}: {error}"))?;
+        let explain = format!("explain p.program --protocol {protocol}{parties}");
+        let stated = place.run(&format!("{explain} --json"))?.succeeded()?;
+        let stated: serde_json::Value = serde_json::from_str(&stated.stdout)?;
+        let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
+        let party = &report["parties"][0];
+        for (figure, name) in [("rounds", "rounds"), ("sent_bytes", "sent_bytes_0")] {
+            let cost = &stated["plan"]["costs"][name];
+            if !cost.is_null() {
+                assert_eq!(&party["measured"][figure], cost, "{protocol} {figure}");
+            }
+        }
+        let explained = place.run(&explain)?.succeeded()?.stdout;
+        assert!(explained.contains("1 each of 5 times: "), "{explained}");
+        assert!(!explained.contains("if each block runs once"), "{explained}");
+    }
+    Ok(())
 }
 
 /// A loop over a long vector, `turns` of site_b times.

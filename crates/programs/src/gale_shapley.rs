@@ -25,13 +25,10 @@ use phineus_oblivious::{Memory, MemoryMethod, Queue, SortKey, sort};
 use super::choices::{memory_method, memory_parameter};
 use super::graph::{bits_below, public_column};
 use super::layers::numbered;
-use super::{SITES, sites, unrolled};
+use super::{SITES, sites};
 
 /// The most pairs: a table has a column for each.
 const PAIRS_MAX: u64 = 4096;
-
-/// Instructions of an iteration besides accesses of memories, about.
-const ITERATION: u128 = 250;
 
 /// Matches proposers with reviewers.
 pub(super) struct GaleShapley;
@@ -50,17 +47,11 @@ impl Sizes {
             let what = "inputs 'site_a' and 'site_b' have no rows: each needs one for each pair";
             return Err(ProgramError::Rows(what.to_owned()));
         }
-        let remedy = "use fewer pairs";
         if pairs > PAIRS_MAX {
-            let what = format!("there are at most {PAIRS_MAX} pairs, not {pairs}: {remedy}");
+            let what = format!("there are at most {PAIRS_MAX} pairs, not {pairs}: use fewer pairs");
             return Err(ProgramError::Refused(what));
         }
-        let sizes = Sizes { pairs, method };
-        let width = sizes.element().width();
-        let accesses = 2 * unrolled::access(pairs * pairs, width, 1, method)
-            + unrolled::access(pairs, width, 4, method);
-        unrolled::limited(u128::from(sizes.proposals()) * (accesses + ITERATION), remedy)?;
-        Ok(sizes)
+        Ok(Sizes { pairs, method })
     }
 
     fn proposals(&self) -> u64 {
@@ -248,9 +239,15 @@ impl Program for GaleShapley {
         let names = sites();
         let to = receivers(arguments, &names)?;
         let mut matching = Matching::new(tracer, &sizes);
-        for _ in 0..sizes.proposals() {
-            matching.propose(&sizes);
-        }
+        let period = matching.queue.period();
+        let (turns, rest) = (sizes.proposals() / period, sizes.proposals() % period);
+        let queue = matching.queue.clone();
+        matching.queue = tracer.repeat(turns, queue, |queue| {
+            matching.queue = queue;
+            (0..period).for_each(|_| matching.propose(&sizes));
+            matching.queue.clone()
+        });
+        (0..rest).for_each(|_| matching.propose(&sizes));
         let mut output = tracer.output("result", &to).rows(&sizes.result_columns(), sizes.pairs);
         for reviewer in 0..sizes.pairs {
             let reviewer = tracer.constant(sizes.element(), Lane::from(reviewer));

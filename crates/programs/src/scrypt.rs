@@ -20,7 +20,7 @@ use phineus_oblivious::MemoryMethod;
 
 use super::choices::{memory_method, memory_parameter};
 use super::random::random_table;
-use super::{sites, unrolled};
+use super::sites;
 use hash::{Bytes, bits_joined, pbkdf2};
 use mix::{SalsaBlock, ro_mix};
 
@@ -42,7 +42,7 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(arguments: &Arguments, method: Option<MemoryMethod>) -> Result<Cost, ProgramError> {
+    fn of(arguments: &Arguments) -> Result<Cost, ProgramError> {
         let n = arguments.count("n")?;
         if !(2..=N_MAX).contains(&n) || !n.is_power_of_two() {
             return Err(arguments.bad("n", &format!("a power of two, 2 to {N_MAX}")));
@@ -51,12 +51,7 @@ impl Cost {
             count if count <= BYTES_MAX => Ok(count),
             _ => Err(arguments.bad(name, &format!("1 to {BYTES_MAX}"))),
         };
-        let cost = Cost { n, r: small("r")?, p: small("p")?, length: small("dklen")? };
-        // For each of `2 n p` rows that are mixed, 2 r blocks.
-        let mixed = 2 * 180 * 2 * u128::from(cost.r);
-        let all = u128::from(n * cost.p) * (mixed + unrolled::access(n, 256, 4 * cost.r, method));
-        unrolled::limited(all, "use a smaller n, r or p")?;
-        Ok(cost)
+        Ok(Cost { n, r: small("r")?, p: small("p")?, length: small("dklen")? })
     }
 }
 
@@ -120,7 +115,7 @@ impl Program for Scrypt {
 
     fn trace(&self, arguments: &Arguments, tracer: &mut Tracer) -> Result<(), ProgramError> {
         let method = memory_method(arguments)?;
-        let cost = Cost::of(arguments, method)?;
+        let cost = Cost::of(arguments)?;
         let sizes = [bytes_of(arguments, "password")?, bytes_of(arguments, "salt")?];
         let names = sites();
         let to = receivers(arguments, &names)?;
@@ -147,8 +142,7 @@ impl Program for Scrypt {
         let bytes = |table: &Table| -> Vec<u8> {
             (0..table.row_count()).map(|row| table.cell(row, 0).as_limbs()[0] as u8).collect()
         };
-        let cost = memory_method(arguments).and_then(|method| Cost::of(arguments, method));
-        Some(cost.map(|cost| {
+        Some(Cost::of(arguments).map(|cost| {
             let key = plaintext::scrypt(&bytes(&inputs[0]), &bytes(&inputs[1]), &cost);
             let mut table = Table::new(vec![byte_column()]);
             key.iter().for_each(|&byte| table.push(&[Lane::from(byte)]));

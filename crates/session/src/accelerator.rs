@@ -176,13 +176,15 @@ fn device_name(gpu: &Gpu) -> String {
 }
 
 /// Entries of shared matrices that a program multiplies, for each vector; of several blocks, when
-/// each runs once.
+/// each runs as often as the program states, or once.
 pub fn matrix_entries(traced: &TracedFile) -> Result<u64, Failure> {
     if let Some(plan) = &traced.description.plan {
         return Ok(stated_entries(&plan.costs));
     }
     if let Some(blocks) = &traced.blocks {
-        return blocks.parts.iter().map(matrix_entries).sum();
+        let times = blocks.flow.times_or_once();
+        let parts = blocks.parts.iter().zip(times);
+        return parts.map(|(part, times)| Ok(matrix_entries(part)? * times)).sum();
     }
     let mut entries = 0u64;
     traced.file.reader()?.for_each(|instruction| {

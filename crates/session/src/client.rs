@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{BlockValues, CostModel, FileKind, Lane, Settings, Table};
+use phineus_bytecode::{BlockValues, CostModel, FileKind, Flow, Lane, Settings, Table};
 use phineus_channels::{FramedChannel, Mesh, Traffic};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::Prg;
@@ -122,7 +122,7 @@ impl ClientPass {
             return Err(does_not_fit(situation.limit_bytes, peak_bytes));
         }
         let (process_bytes, ordering) = (situation.process_bytes, start.elapsed());
-        let blocks = program.blocks.as_ref().map_or(1, |blocks| blocks.parts.len());
+        let times = program.blocks.as_ref().map(|blocks| blocks.flow.times_or_once());
         let (scale, variant) = match &program.description.plan {
             None => (situation.batch_scale(), situation.variant),
             Some(plan) => (batch_scale(plan), ProtocolVariant::stated(plan)),
@@ -139,7 +139,7 @@ impl ClientPass {
             scale,
             variant,
         };
-        let (costs, settings) = (walk.costs_of(&vec![1; blocks])?, walk.settings());
+        let (costs, settings) = (walk.costs_of(&times.unwrap_or_default())?, walk.settings());
         Ok(ClientPass { costs, settings, ..walk })
     }
 
@@ -197,13 +197,16 @@ impl ClientPass {
     ) -> Result<(), Failure> {
         let (description, blocks) = (&self.program.description, &self.program.blocks);
         let flow = blocks.as_ref().map(|blocks| &blocks.flow);
-        let mut registers = vec![0; flow.map_or(0, |flow| flow.registers as usize)];
+        let mut state = flow.map(Flow::begin);
+        let mut entered = vec![0; turns.len()];
         let (mut next, mut done) = (Some(0), 0);
         while let Some(block) = next {
-            if turns[block] == turns_max {
+            if entered[block] == turns_max {
                 let error = RunError::<ProtocolError>::TooManyTurns { block, turns: turns_max };
                 return Err(error.into());
             }
+            // How often a block is repeated is stated by the program.
+            entered[block] += u64::from(state.as_ref().is_none_or(|state| state.turn() == 0));
             turns[block] += 1;
             readers[block].for_each::<Failure>(|instruction| {
                 client.step(instruction)?;
@@ -211,8 +214,8 @@ impl ClientPass {
                 watch.advance(done);
                 Ok(())
             })?;
-            let Some(flow) = flow else { break };
-            let left = flow.leave(description, block, &mut registers, &mut OpenedValues(client));
+            let Some((flow, state)) = flow.zip(state.as_mut()) else { break };
+            let left = flow.leave(description, block, state, &mut OpenedValues(client));
             next = left.unwrap_or_else(|never| match never {});
         }
         Ok(())

@@ -57,8 +57,8 @@ pub fn distance_lines(planned: &PlannedFile) -> Vec<String> {
     let Some(distance) = distance(planned) else { return Vec::new() };
     let power = |value: f64| format!("2^{:.1}", value.log2());
     let each = match &planned.blocks {
-        Some(_) => ", if each block runs once",
-        None => "",
+        Some(blocks) if blocks.flow.times().is_none() => ", if each block runs once",
+        Some(_) | None => "",
     };
     let total = power(distance.total());
     let mut lines = vec![format!("at most {total} from an ideal run, statistically{each}")];
@@ -85,7 +85,8 @@ pub fn distance_json(planned: &PlannedFile, is_over: bool) -> serde_json::Value 
         "log2": distance.total().log2(),
         "limit_log2": DISTANCE_MAX.log2(),
         "narrow_masks": SpdzSettings::stated(planned.plan()).masks == Masks::Narrow,
-        "if_each_block_runs_once": planned.blocks.is_some() && !is_over,
+        "if_each_block_runs_once": !is_over
+            && planned.blocks.as_ref().is_some_and(|blocks| blocks.flow.times().is_none()),
         "terms": terms.collect::<Vec<_>>(),
     })
 }

@@ -8,7 +8,8 @@ use phineus_bytecode::{Description, FileKind, Memory, MemoryMethod, PlanDescript
 use phineus_channels::NetworkModel;
 use phineus_frontend::Traced;
 use phineus_oblivious::memory::{
-    MemoryUsage, accesses_of_a_turn, expand, instructions_of_a_turn, sample, usages,
+    MemoryUsage, ProgramBlocks, Unrolling, accesses_of_a_turn, expand, instructions_of_a_turn, sample,
+    usages,
 };
 use phineus_plan::{Scratch, ScratchFile};
 use phineus_tables::quantity;
@@ -21,7 +22,8 @@ use crate::planning::{openers, opening_nothing};
 use crate::prediction::{predict, sent_bytes};
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
-use crate::traced::TracedFile;
+use crate::traced::{TracedFile, traced_blocks};
+use crate::memory_loops::AccessedBlocks;
 
 /// How programs that only use a memory are planned and predicted.
 #[derive(Clone, Copy)]
@@ -44,13 +46,11 @@ pub fn expanded(
     scratch: &Scratch,
     plan: SamplePlanner<'_>,
 ) -> Result<(TracedFile, Vec<MemoryChoice>), Failure> {
-    if traced.description.memories.is_empty()
-        || traced.kind == FileKind::Planned
-        || traced.blocks.is_some()
-    {
+    if traced.description.memories.is_empty() || traced.kind == FileKind::Planned {
         return Ok((traced.clone(), Vec::new()));
     }
-    let usages = usages(&mut traced.file.reader()?)?;
+    let blocks = AccessedBlocks::of(traced)?;
+    let usages = usages(&mut blocks.readers()?, &blocks.times)?;
     let memories = traced.description.memories.iter().zip(usages);
     let mut choices: Vec<MemoryChoice> = Vec::new();
     for (shape, usage) in memories {
@@ -66,7 +66,8 @@ pub fn expanded(
         choices.push(choice);
     }
     let methods: Vec<MemoryMethod> = choices.iter().map(|choice| choice.method).collect();
-    Ok((with_methods(traced, &methods, scratch)?, choices))
+    let is_kept = protocol.reveals_inside_blocks(traced.computing);
+    Ok((with_methods((traced, &blocks), &methods, is_kept, scratch)?, choices))
 }
 
 /// `traced` with the methods that the description of a plan names; itself if it has other memories.
@@ -78,19 +79,36 @@ pub fn expanded_as(
     let methods: Option<Vec<MemoryMethod>> =
         plan.memories.iter().map(|memory| memory.method).collect();
     match methods.filter(|methods| methods.len() == traced.description.memories.len()) {
-        Some(methods) if !methods.is_empty() => with_methods(&traced, &methods, scratch),
+        Some(methods) if !methods.is_empty() => {
+            let protocol = plan.plan.as_ref().and_then(Protocol::of_plan);
+            let is_kept =
+                protocol.is_some_and(|protocol| protocol.reveals_inside_blocks(traced.computing));
+            let blocks = AccessedBlocks::of(&traced)?;
+            with_methods((&traced, &blocks), &methods, is_kept, scratch)
+        }
         _ => Ok(traced),
     }
 }
 
 fn with_methods(
-    traced: &TracedFile,
+    (traced, blocks): (&TracedFile, &AccessedBlocks),
     methods: &[MemoryMethod],
+    is_kept: bool,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
     let output = scratch.file();
-    let written = expand(&mut traced.file.reader()?, methods, output.clone())?;
-    Ok(written_beside(traced, output, written))
+    let unrolled = blocks.unrolled(&traced.description, methods, is_kept)?;
+    let unrolling = unrolled.as_deref().map_or(Unrolling::Whole, Unrolling::Turns);
+    let mut readers = blocks.readers()?;
+    let program = ProgramBlocks {
+        description: &traced.description,
+        flow: blocks.flow.clone(),
+        blocks: &mut readers,
+    };
+    let written = expand(program, methods, unrolling, output.clone())?;
+    let written = written_beside(traced, output, written);
+    let of_blocks = traced_blocks(&written.file, |_| traced.computing)?;
+    Ok(of_blocks.unwrap_or(written))
 }
 
 /// A program that was written to `file`, for the same parties as `traced`.
@@ -99,6 +117,7 @@ fn written_beside(traced: &TracedFile, file: ScratchFile, written: Traced) -> Tr
         file: ProgramFile::new(file),
         hash: written.written.hash,
         description: written.description,
+        blocks: None,
         ..traced.clone()
     }
 }

@@ -85,9 +85,11 @@ pub struct CarriedPlaces {
 }
 
 impl PlannedBlocks {
-    /// Instructions of all blocks.
+    /// Instructions of all blocks, each as often as the program states, or once.
     pub fn instruction_count(&self) -> u64 {
-        self.parts.iter().map(|part| part.plan().instruction_count).sum()
+        let times = self.flow.times_or_once();
+        let parts = self.parts.iter().zip(times);
+        parts.map(|(part, times)| part.plan().instruction_count * times).sum()
     }
 
     /// Notes that a block begins.

@@ -7,13 +7,16 @@
 //! 3. What a step opens, its block has written.
 //! 4. A carried value has the type that the description states. It is stored at most once by a
 //!    block, and loaded only where every path from the start has stored it.
+//! 5. Cells of a memory are set on no path behind an access to it.
+//! 6. What one party alone knows comes in only where it is known before the run how often it does.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 
 use super::{BlockPlace, SHAPES_MAX, Verifier, Violation, verify_with};
 use crate::binary::{BlockDirectory, ProgramReader};
 use crate::error::Error;
-use crate::flow::{RegisterStep, Successor};
+use crate::flow::{Flow, RegisterStep, Successor};
 use crate::limits::FAULTS_MAX;
 use crate::ops::Op;
 
@@ -28,23 +31,39 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
 ) -> Result<Vec<Violation>, E> {
     let mut violations = Vec::new();
     let (mut loads, mut stores) = (Vec::new(), Vec::new());
+    let mut memories: BTreeMap<u64, MemoryBlocks> = BTreeMap::new();
     let whole = |what: String| Violation { place: None, what };
+    let is_stated = blocks.flow.times().is_some();
     for (number, end) in blocks.flow.blocks.iter().enumerate() {
         let mut block = reader(number)?;
         let own = block.description().clone();
-        let place = BlockPlace { is_first: number == 0, is_last: end.next == Successor::End };
+        let (is_last, turns) = (end.next == Successor::End, end.next.turns());
+        let place = BlockPlace { is_first: number == 0, is_last, turns };
         let (mut loaded, mut stored, mut opened) = (Vec::new(), Vec::new(), Vec::new());
+        let mut is_private = false;
         let checker = Verifier::new(block.kind(), &own).of_block(place);
         let found = verify_with(&mut block, checker, SHAPES_MAX, &mut |i| match i.op {
             Op::Load => loaded.push(i.immediates[0] as u32),
             Op::Store => stored.push(i.immediates[0] as u32),
             Op::Output => opened.push(i.immediates[0] as u32),
+            Op::MemorySet => {
+                memories.entry(i.immediates[0]).or_default().setting.insert(number);
+            }
+            op if op.is_private() => is_private = true,
+            Op::MemoryOpen => {
+                memories.entry(i.immediates[0]).or_default().accessing.insert(number);
+            }
             _ => {}
         })?;
         violations.extend(found.into_iter().map(|Violation { place, what }| Violation {
             place,
             what: format!("in block {number}: {what}"),
         }));
+        if is_private && number > 0 && !is_stated {
+            violations.push(whole(format!(
+                "block {number} brings in what one party knows, and what is opened decides how often"
+            )));
+        }
         let mut once = stored.clone();
         once.sort_unstable();
         if let Some(twice) = once.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -72,6 +91,35 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
             "block {block} loads carried value {slot}, which some path to it does not store"
         )));
     }
+    if violations.is_empty() {
+        violations.extend(memories.iter().filter_map(|(memory, used)| {
+            let block = used.set_late(&blocks.flow)?;
+            Some(whole(format!("block {block} sets cells of memory {memory} after an access to it")))
+        }));
+    }
     violations.truncate(FAULTS_MAX);
     Ok(violations)
+}
+
+/// The blocks that use a memory.
+#[derive(Default)]
+struct MemoryBlocks {
+    setting: BTreeSet<usize>,
+    accessing: BTreeSet<usize>,
+}
+
+impl MemoryBlocks {
+    /// A block that sets cells, and that another one, or itself, may lead to which has accessed the memory.
+    fn set_late(&self, flow: &Flow) -> Option<usize> {
+        let mut is_after = vec![false; flow.blocks.len()];
+        let mut waiting: Vec<usize> = self.accessing.iter().copied().collect();
+        while let Some(block) = waiting.pop() {
+            for next in flow.blocks[block].next.blocks() {
+                if !std::mem::replace(&mut is_after[next], true) {
+                    waiting.push(next);
+                }
+            }
+        }
+        self.setting.iter().copied().find(|&block| is_after[block])
+    }
 }

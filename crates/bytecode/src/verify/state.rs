@@ -1,6 +1,6 @@
 //! Verifies what works on memories, registers, regions and permutations.
 
-use super::Verifier;
+use super::{BlockPlace, Verifier};
 use crate::binary::FileKind;
 use crate::instruction::{ElementType, Instruction, Sharing};
 use crate::ops::Op;
@@ -19,9 +19,6 @@ impl Verifier<'_> {
     /// Checks an instruction on state besides values.
     pub(super) fn check_state(&mut self, i: &Instruction, faults: &mut Vec<String>) {
         let name = i.op.info().name;
-        if self.place.is_some() {
-            return faults.push(format!("{name} belongs into programs of one block"));
-        }
         match i.op {
             Op::Reveal => {
                 self.check_register(i.immediates[0], faults);
@@ -57,7 +54,7 @@ impl Verifier<'_> {
     }
 
     fn check_memory(&mut self, i: &Instruction, faults: &mut Vec<String>) {
-        let (name, [index, column, row, _]) = (i.op.info().name, i.immediates);
+        let (name, [index, column, row, stride]) = (i.op.info().name, i.immediates);
         if self.kind == FileKind::Planned {
             return faults.push(format!("{name} is replaced before a program is planned"));
         }
@@ -94,10 +91,11 @@ impl Verifier<'_> {
             (Op::MemorySet, None) => {}
             (op, _) => unreachable!("{} is not about a memory", op.info().name),
         }
-        if row.checked_add(i.lanes.into()).is_none_or(|end| end > memory.rows) {
+        if self.last_row(row, stride, i.lanes).is_none_or(|end| end > memory.rows) {
             let (rows, lanes) = (memory.rows, i.lanes);
+            let steps = self.in_steps(stride);
             return faults
-                .push(format!("memory {index} has {rows} rows, not {lanes} from {row} on"));
+                .push(format!("memory {index} has {rows} rows, not {lanes} from {row} on{steps}"));
         }
         let end = row + u64::from(i.lanes);
         if let Some(twice) = self.set.entry((index, column)).or_default().add(row, end) {
@@ -112,8 +110,24 @@ impl Verifier<'_> {
         }
     }
 
+    /// The row behind those that an instruction touches in any turn of its block; nothing beyond 2^64.
+    fn last_row(&self, row: u64, stride: u64, lanes: u32) -> Option<u64> {
+        let turns = self.place.map_or(1, |place| place.turns);
+        let further = stride.checked_mul(turns.saturating_sub(1))?;
+        row.checked_add(further)?.checked_add(lanes.into())
+    }
+
+    fn in_steps(&self, stride: u64) -> String {
+        match self.place {
+            Some(BlockPlace { turns: turns @ 2.., .. }) if stride > 0 => {
+                format!(" in each of {turns} turns, {stride} further each time")
+            }
+            Some(_) | None => String::new(),
+        }
+    }
+
     fn check_region(&self, i: &Instruction, faults: &mut Vec<String>) {
-        let [index, selected, ..] = i.immediates;
+        let [index, selected, stride, _] = i.immediates;
         let Some(region) = self.description.regions.get(index as usize) else {
             let count = self.description.regions.len();
             return faults.push(format!("there is no region {index}, only {count} in all"));
@@ -127,9 +141,11 @@ impl Verifier<'_> {
             if !self.revealed.contains(&selected) {
                 faults.push(format!("register {selected} selects a row before it has a value"));
             }
-        } else if selected.checked_add(i.lanes.into()).is_none_or(|end| end > region.rows) {
-            let (rows, lanes) = (region.rows, i.lanes);
-            faults.push(format!("region {index} has {rows} rows, not {lanes} from {selected} on"));
+        } else if self.last_row(selected, stride, i.lanes).is_none_or(|end| end > region.rows) {
+            let (rows, lanes, steps) = (region.rows, i.lanes, self.in_steps(stride));
+            faults.push(format!(
+                "region {index} has {rows} rows, not {lanes} from {selected} on{steps}"
+            ));
         }
     }
 
@@ -240,7 +256,9 @@ impl Verifier<'_> {
                 Op::Origins | Op::Tell => permutation.items.into(),
                 _ => unreachable!("nothing else is noted"),
             };
+            // A block that runs again locates by others.
             let is_used = match permutation.kind.is_located() {
+                true if self.place.is_some() => self.located.get(index) == Some(&true),
                 true => self.located.contains_key(index),
                 false => self.brought.contains_key(&(*index, Op::Switches)),
             };

@@ -363,9 +363,11 @@ fn print_costs(
 /// A line for each block, if there are several.
 fn print_blocks(planned: &PlannedFile, is_dealt: bool, console: &Console) -> Result<(), Failure> {
     let Some(blocks) = &planned.blocks else { return Ok(()) };
-    console.print(
-        "          if each block runs once; how often each does is decided by what is opened",
-    )?;
+    if blocks.flow.times().is_none() {
+        console.print(
+            "          if each block runs once; how often each does is decided by what is opened",
+        )?;
+    }
     for block in blocks.lines(&planned.description, planned.computing, is_dealt)? {
         console.print(&format!("{:<9} {block}", "block"))?;
     }

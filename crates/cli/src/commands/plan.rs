@@ -255,6 +255,7 @@ fn check_blocks(
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
     let (source, _) = owned_as(source_of(registry, arguments, planned)?, planned, scratch)?;
+    let source = memories::expanded_as(source, &planned.description, scratch)?;
     let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
         return Ok(vec!["the plan's blocks follow each other in another order".to_owned()]);
     };

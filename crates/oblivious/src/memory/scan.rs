@@ -21,11 +21,17 @@ pub(super) enum ScannedRow {
 /// An array that is scanned.
 pub(super) struct LinearScan {
     records: Records,
+    is_changed: bool,
 }
 
 impl LinearScan {
     pub(super) fn new(records: Records) -> LinearScan {
-        LinearScan { records }
+        LinearScan { records, is_changed: false }
+    }
+
+    /// The rows, if any may have changed.
+    pub(super) fn into_changed(self) -> Option<Records> {
+        self.is_changed.then_some(self.records)
     }
 
     /// One bit for each row, in the chunks of the records.
@@ -107,6 +113,7 @@ impl LinearScan {
         if new.iter().all(Option::is_none) {
             return;
         }
+        self.is_changed = true;
         match row {
             ScannedRow::Nowhere => {}
             &ScannedRow::Public { chunk, lane } => {

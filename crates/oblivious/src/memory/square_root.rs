@@ -29,19 +29,71 @@ pub(super) fn period(kind: MapKind, rows: u64) -> u64 {
     (root + u64::from(root * root < switches)).clamp(1, rows)
 }
 
+/// As [`period`], so that all periods are about as long that so many accesses take.
+fn period_of(kind: MapKind, rows: u64, accesses: u64) -> u64 {
+    let shuffles = accesses.div_ceil(period(kind, rows)).max(1);
+    accesses.div_ceil(shuffles).clamp(1, rows)
+}
+
+/// Rows that lie in regions while no block works on them, a column in each.
+pub(super) struct RestingRows {
+    regions: Vec<Region>,
+    elements: Vec<ElementType>,
+    rows: u64,
+}
+
+impl RestingRows {
+    /// Rows of zeros.
+    pub(super) fn new(tracer: &Tracer, elements: &[ElementType], rows: u64) -> RestingRows {
+        let regions = elements.iter().map(|&element| tracer.region(element, rows)).collect();
+        RestingRows { regions, elements: elements.to_vec(), rows }
+    }
+
+    /// Rows of zeros that are going to be shuffled, with their numbers in one more column.
+    #[track_caller]
+    pub(super) fn numbered(
+        tracer: &Tracer,
+        elements: &[ElementType],
+        rows: u64,
+    ) -> RestingRows {
+        let items = items_of(rows);
+        let bits = index_bits(items);
+        let number = ElementType::unsigned(bits);
+        let resting = RestingRows::new(tracer, &[elements, &[number]].concat(), items);
+        let lanes = lanes_for(bits);
+        let starts = (0..).step_by(lanes as usize);
+        for (start, numbers) in starts.zip(&all_numbers(tracer, bits, lanes, items)) {
+            resting.column(elements.len()).store(start, numbers);
+        }
+        RestingRows { rows, ..resting }
+    }
+
+    /// The region of a column.
+    pub(super) fn column(&self, column: usize) -> &Region {
+        &self.regions[column]
+    }
+}
+
+/// A permutation of one row has no switches.
+fn items_of(rows: u64) -> u64 {
+    rows.max(2)
+}
+
 /// Rows in a secret order, those that were taken out of it since the last shuffle, and where the others lie.
 pub(super) struct SquareRoot {
     store: ShuffledStore,
     map: PositionMap,
     rows: u64,
+    /// The most accesses between two shuffles, and how many come after the next shuffle.
+    period: u64,
+    left: u64,
 }
 
 impl SquareRoot {
     #[track_caller]
     pub(super) fn new(records: Records, kind: MapKind) -> SquareRoot {
         let rows = records.rows();
-        // A permutation of one row has no switches.
-        let items = rows.max(2);
+        let items = items_of(rows);
         let bits = index_bits(items);
         let tracer = records.tracer().clone();
         // Numbers of rows can be wider than rows are.
@@ -58,7 +110,43 @@ impl SquareRoot {
         let period = period(kind, items);
         let mut store = ShuffledStore::new(&tracer, Columns::new(columns, lanes), period);
         let map = PositionMap::new(kind, &tracer, store.shuffle(), items, period);
-        SquareRoot { store, map, rows }
+        SquareRoot { store, map, rows, period, left: u64::MAX }
+    }
+
+    /// For the accesses of one block, to rows that lie in regions; they are shuffled first.
+    #[track_caller]
+    pub(super) fn resumed(
+        tracer: &Tracer,
+        resting: &RestingRows,
+        kind: MapKind,
+        accesses: u64,
+    ) -> SquareRoot {
+        let RestingRows { regions, elements, rows } = resting;
+        let items = items_of(*rows);
+        let widest = elements.iter().map(|element| element.width()).max();
+        let lanes = lanes_for(widest.expect("the numbers of the rows"));
+        let lanes = lanes.min(items.next_power_of_two() as u32);
+        let period = period_of(kind, items, accesses).min(accesses);
+        let mut store = ShuffledStore {
+            tracer: tracer.clone(),
+            regions: regions.clone(),
+            elements: elements.clone(),
+            waiting: None,
+            items,
+            lanes,
+            stash: vec![Vec::new(); elements.len()],
+            taken_from: Vec::new(),
+            spare: Vec::new(),
+            period,
+        };
+        let map = PositionMap::new(kind, tracer, store.shuffle(), items, period);
+        SquareRoot { store, map, rows: *rows, period, left: accesses - period }
+    }
+
+    /// Leaves all rows in their regions.
+    #[track_caller]
+    pub(super) fn rest(&mut self) {
+        self.store.put_back();
     }
 
     /// Begins an access: finds the row at `index` and opens a place.
@@ -67,6 +155,8 @@ impl SquareRoot {
         if self.store.is_used_up() {
             self.store.put_back();
             let numbers = self.store.shuffle();
+            self.store.period = self.period.min(self.left);
+            self.left -= self.store.period;
             self.map.renew(index.tracer(), numbers, self.store.period);
         }
         let (index, valid) = in_range(index, self.store.index_bits(), self.rows);

@@ -3,12 +3,15 @@
 use phineus_bytecode::random::{SeededRng, Seeds};
 use std::io::Seek;
 
-use phineus_bytecode::{Column, ElementType, Encoding, Lane, ProgramReader, Table, verify};
+use phineus_bytecode::{
+    BlockDirectory, Column, ElementType, Encoding, Flow, Lane, ProgramReader, Table, verify,
+    verify_blocks,
+};
 use phineus_frontend::{
     Arguments, ClosureProgram, Value, column, program, reference, trace_to_file,
 };
 
-use super::{Memory, MemoryMethod, expand};
+use super::{Memory, MemoryMethod, ProgramBlocks, Unrolling, expand};
 
 /// The kinds of accesses that tests draw.
 #[derive(Clone, Copy)]
@@ -75,7 +78,10 @@ fn run_expanded(program: &ClosureProgram, arguments: &Arguments, inputs: &[Table
     let methods: Vec<MemoryMethod> = methods.map(|method| method.expect("it has one")).collect();
     let mut expanded = tempfile::tempfile().expect("a file");
     let output = expanded.try_clone().expect("another handle");
-    expand(&mut reader, &methods, output).expect("it is expanded");
+    let description = reader.description().clone();
+    let blocks = std::slice::from_mut(&mut reader);
+    let program = ProgramBlocks { description: &description, flow: Flow::of_one_block(), blocks };
+    expand(program, &methods, Unrolling::Whole, output).expect("it is expanded");
     expanded.rewind().expect("a file");
     let mut reader = ProgramReader::open(&mut expanded).expect("it is a program");
     assert_eq!(verify(&mut reader).expect("it is read"), []);
@@ -202,4 +208,91 @@ fn narrow_rows() {
             assert_eq!(column, expected, "{method:?} of {rows} rows of {width} bits");
         }
     }
+}
+
+/// A loop that changes a row in each turn, behind one that sets the rows, and accesses before and after.
+fn looping(rows: u64, turns: u64, method: MemoryMethod) -> ClosureProgram {
+    program("looping").party("a").party("b").trace(move |t, _| {
+        let cell = column("cell", CELL[1], Encoding::Number);
+        let input = t.input("start", 2).by("a").column(cell.clone()).read();
+        let lane = |at: u32| input.chunks(0)[0].lane_slice(at, 1);
+        let mut memory = Memory::zeros(t, "rows", &CELL[1..], rows, method);
+        let three = t.constant(CELL[1], Lane::from(3u8));
+        let last = t.repeat(rows, lane(0), |value| {
+            memory.set_each_turn(0, 1, std::slice::from_ref(&value));
+            value.mul(&three)
+        });
+        let index = |value: &Value| value.bit_slice(3, 12);
+        let first = memory.read(&index(&lane(1))).swap_remove(0);
+        let state = t.repeat(turns, (last, lane(1).xor(&first)), |(sum, value)| {
+            let found = memory.update(&index(&value), |row| vec![row[0].add(&value)]);
+            let sum = sum.xor(&found[0]);
+            memory.write(&index(&sum), std::slice::from_ref(&value));
+            let next = value.mul(&three).add(&found[0]);
+            (sum, next)
+        });
+        let mut output = t.output("found", &["a", "b"]).rows(&[cell], 2 + rows);
+        output.push(&[&state.0]);
+        output.push(&[&state.1]);
+        for row in 0..rows {
+            let row = memory.read(&t.constant(ElementType::unsigned(16), Lane::from(row)));
+            output.push(&[&row[0]]);
+        }
+        output.finish();
+        Ok(())
+    })
+}
+
+/// Whatever is unrolled, a loop means what it meant.
+#[test]
+fn loops_keep_memories() {
+    let mut seeds = Seeds::fresh();
+    for method in MemoryMethod::ALL {
+        for _ in 0..4 {
+            let seed = seeds.draw();
+            let mut random = SeededRng::new(seed);
+            let (rows, turns) = (2 + random.below(60), 2 + random.below(40));
+            let program = looping(rows, turns, method);
+            let arguments = Arguments::new(&program, []).expect("no parameters");
+            let mut table = Table::new(vec![column("cell", CELL[1], Encoding::Number)]);
+            (0..2).for_each(|_| table.push(&[random.lane(CELL[1].width())]));
+            let inputs = [table];
+            let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
+            let some: Vec<u64> = (0..8).map(|_| 1 + random.below(turns + 2)).collect();
+            for unrolling in [Unrolling::Whole, Unrolling::Turns(&[1; 8]), Unrolling::Turns(&some)] {
+                let found = run_unrolled(&program, &arguments, method, unrolling, &inputs);
+                let case = format!("{method:?}, {unrolling:?}, {rows} rows, {turns} turns, seed {seed}");
+                let rows = |tables: &[Table]| -> Vec<Lane> {
+                    (0..tables[0].row_count()).map(|row| tables[0].cell(row, 0)).collect()
+                };
+                assert_eq!(rows(&found), rows(&meant), "{case}");
+            }
+        }
+    }
+}
+
+fn run_unrolled(
+    program: &ClosureProgram,
+    arguments: &Arguments,
+    method: MemoryMethod,
+    unrolling: Unrolling<'_>,
+    inputs: &[Table],
+) -> Vec<Table> {
+    let (mut file, _) = trace_to_file(program, arguments).expect("it is traced");
+    let directory = BlockDirectory::read(&mut file).expect("it is read").expect("of several blocks");
+    let open = |block: usize| directory.open(file.try_clone().expect("a handle"), block);
+    let mut blocks: Vec<_> =
+        (0..directory.places.len()).map(|block| open(block).expect("a block")).collect();
+    let mut expanded = tempfile::tempfile().expect("a file");
+    let output = expanded.try_clone().expect("another handle");
+    let (description, flow) = (&directory.description, directory.flow.clone());
+    let program = ProgramBlocks { description, flow, blocks: &mut blocks };
+    expand(program, &[method], unrolling, output).expect("it is expanded");
+    expanded.rewind().expect("a file");
+    if let Some(written) = BlockDirectory::read(&mut expanded).expect("it is read") {
+        let open = |block| written.open(expanded.try_clone().expect("a handle"), block);
+        assert_eq!(verify_blocks(&written, open).expect("it is read"), []);
+    }
+    expanded.rewind().expect("a file");
+    reference::run_file(expanded, inputs).expect("it runs")
 }

@@ -41,22 +41,26 @@ impl MemoryUsage {
     }
 }
 
-/// How `program` uses each of its memories.
+/// How a program uses each of its memories, if its blocks run so many times.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn usages<R: Read + Seek>(
-    program: &mut ProgramReader<R>,
+    blocks: &mut [ProgramReader<R>],
+    times: &[u64],
 ) -> Result<Vec<MemoryUsage>, ProgramError> {
-    let mut usages = vec![MemoryUsage::default(); program.description().memories.len()];
-    for_each_access(program, |access| {
-        let usage = &mut usages[access.memory];
-        match access.kind {
-            AccessKind::Read => usage.reads += 1,
-            AccessKind::Write | AccessKind::Update => usage.changes += 1,
-        }
-        usage.at_public += u64::from(access.is_public);
-    })?;
+    let memories = blocks[0].description().memories.len();
+    let mut usages = vec![MemoryUsage::default(); memories];
+    for (block, &times) in blocks.iter_mut().zip(times) {
+        for_each_access(block, |access| {
+            let usage = &mut usages[access.memory];
+            match access.kind {
+                AccessKind::Read => usage.reads += times,
+                AccessKind::Write | AccessKind::Update => usage.changes += times,
+            }
+            usage.at_public += if access.is_public { times } else { 0 };
+        })?;
+    }
     Ok(usages)
 }
 

@@ -4,7 +4,7 @@
 //! them, and `n` reads of a memory of `n` rows of `1024 r` bits.
 
 use phineus_bytecode::ElementType;
-use phineus_frontend::{Records, Tracer, Value, lanes_for};
+use phineus_frontend::{LoopState, Tracer, Value};
 use phineus_oblivious::{Memory, MemoryMethod};
 
 /// The words of a block of 64 bytes by diagonal of their matrix: the columns of a round are then lanes.
@@ -104,16 +104,14 @@ pub(super) fn ro_mix(
     n: u64,
     method: Option<MemoryMethod>,
 ) -> Vec<SalsaBlock> {
-    let mut columns: Vec<Vec<Value>> = vec![Vec::new(); 2 * x.len()];
-    for _ in 0..n {
-        let halves = x.iter().flat_map(SalsaBlock::halves);
-        columns.iter_mut().zip(halves).for_each(|(column, half)| column.push(half));
-        x = block_mix(&x);
-    }
-    let elements = vec![HALF; columns.len()];
-    let rows = Records::from_pieces(tracer, lanes_for(HALF.width()), &elements, columns);
-    let mut memory = Memory::named("rows", rows, method);
-    for _ in 0..n {
+    let elements = vec![HALF; 2 * x.len()];
+    let mut memory = Memory::zeros(tracer, "rows", &elements, n, method);
+    x = tracer.repeat(n, x, |x| {
+        let row: Vec<Value> = x.iter().flat_map(SalsaBlock::halves).collect();
+        memory.set_each_turn(0, 1, &row);
+        block_mix(&x)
+    });
+    tracer.repeat(n, x, |x| {
         // Integerify: the last block's first word modulo n.
         let last = x.last().expect("there is a block");
         let index = last.0[0].lane_slice(0, 1).bit_slice(0, n.ilog2() as u16);
@@ -121,7 +119,16 @@ pub(super) fn ro_mix(
         let blocks = x.iter().zip(row.chunks(2));
         let sums: Vec<SalsaBlock> =
             blocks.map(|(block, halves)| block.xor(&SalsaBlock::from_halves(halves))).collect();
-        x = block_mix(&sums);
+        block_mix(&sums)
+    })
+}
+
+impl LoopState for SalsaBlock {
+    fn values(&self, values: &mut Vec<Value>) {
+        values.extend_from_slice(&self.0);
     }
-    x
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> SalsaBlock {
+        SalsaBlock(self.0.each_ref().map(|value| value.rebuilt(values)))
+    }
 }

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{BufReader, Seek};
 
-use phineus_bytecode::ProgramReader;
+use phineus_bytecode::{Flow, ProgramReader};
 use phineus_frontend::{Arguments, ClosureProgram, trace_to_file};
 use phineus_oblivious::MemoryMethod;
-use phineus_oblivious::memory::expand;
+use phineus_oblivious::memory::{ProgramBlocks, Unrolling, expand};
 
 /// Traces `program`, which has no parameters, and replaces its accesses by what `method` does for them.
 pub fn expanded(program: &ClosureProgram, method: MemoryMethod) -> ProgramReader<BufReader<File>> {
@@ -15,7 +15,10 @@ pub fn expanded(program: &ClosureProgram, method: MemoryMethod) -> ProgramReader
     let mut traced = ProgramReader::open(file).expect("just written");
     let mut expanded = tempfile::tempfile().expect("a temporary file");
     let output = expanded.try_clone().expect("another handle");
-    expand(&mut traced, &[method], output).expect("it is expanded");
+    let description = traced.description().clone();
+    let blocks = std::slice::from_mut(&mut traced);
+    let program = ProgramBlocks { description: &description, flow: Flow::of_one_block(), blocks };
+    expand(program, &[method], Unrolling::Whole, output).expect("it is expanded");
     expanded.rewind().expect("a file can be rewound");
     ProgramReader::open(BufReader::new(expanded)).expect("just written")
 }

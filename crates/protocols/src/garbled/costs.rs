@@ -51,9 +51,10 @@ const NS_PER_AND: u64 = 30;
 /// Nanoseconds of the base OTs, if the evaluator brings anything.
 const SETUP_NS: u64 = 10_000_000;
 
-/// Nanoseconds per instruction besides its gates.
 /// A row of a table that is looked up in: a hash, which takes some half of what a gate takes, and few bytes.
 const NS_PER_LOOKUP_ROW: u64 = 15;
+
+/// Nanoseconds per instruction besides its gates.
 const NS_PER_INSTRUCTION: u64 = 60;
 
 /// Wires moved in a nanosecond: 16 bytes in and out at 10 GB/s or so.
@@ -259,7 +260,7 @@ impl CostModel for GarbledCosts {
 impl BlockCosts for GarbledCosts {
     fn end_block(&mut self) {
         // The answer, and what follows from it.
-        self.block_rounds += 2 * u64::from(self.output_bytes[1] > 0);
+        self.block_rounds += 2 * u64::from(std::mem::take(&mut self.is_answered));
     }
 
     fn add_block(&mut self, block: &GarbledCosts, times: u64) {
@@ -268,6 +269,7 @@ impl BlockCosts for GarbledCosts {
         self.scratch_wires = self.scratch_wires.max(block.scratch_wires);
         self.compute_ns += block.compute_ns * times;
         self.block_rounds += block.block_rounds * times;
+        self.opening_rounds += block.opening_rounds * times;
         for party in 0..2 {
             self.input_bits[party] += block.input_bits[party] * times;
             self.output_bytes[party] += block.output_bytes[party] * times;

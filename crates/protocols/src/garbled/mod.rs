@@ -37,7 +37,7 @@ mod rounds;
 mod tests;
 
 pub use costs::{GarbledCosts, totals};
-pub use evaluator::Evaluator;
+pub use evaluator::{Evaluator, Upcoming};
 pub use garbler::Garbler;
 
 use phineus_bytecode::{Description, Instruction, Layout};

@@ -85,6 +85,10 @@ impl PlanFigures {
             permutations.push(description, instruction);
             Ok(())
         })?;
-        Ok(regions.saturating_add(permutations.bytes()))
+        let permutations = match description.is_block {
+            true => permutations.bytes_of_block(),
+            false => permutations.bytes(),
+        };
+        Ok(regions.saturating_add(permutations))
     }
 }

@@ -3,7 +3,7 @@
 //! Each block is planned as a program of its own, for the same pages and layout. A run has the
 //! frames, slots and scratch of the block that needs the most of each, and what blocks carry beside
 //! them; what is garbled beside it has its own of all that. How often blocks run turns out in the
-//! run: what is stated before counts each block once.
+//! run, unless loops have a stated number of turns: what is stated before counts each block once then.
 
 mod figures;
 
@@ -226,7 +226,7 @@ struct PlannedParts {
     slots: CowList<CarriedSlot>,
 }
 
-/// The blocks as one plan, in which each runs once.
+/// The blocks as one plan, in which each runs as often as the program states, or once.
 fn join(
     traced: &TracedFile,
     flow: &Flow,
@@ -243,8 +243,8 @@ fn join(
     let (file, computing) = (parts[0].file.clone(), traced.computing);
     let ahead_bytes = parts[0].ahead_bytes;
     let mut blocks = PlannedBlocks { flow: flow.clone(), parts, carried, turns };
-    let once = vec![1; blocks.parts.len()];
-    let mut plan = blocks.plan(&description, &once, situation.parties)?;
+    let times = flow.times_or_once();
+    let mut plan = blocks.plan(&description, &times, situation.parties)?;
     plan.memory_limit_bytes = situation.limit_bytes;
     if !is_stated_garbled(Some(&plan)) {
         // What seemed to be garbled is used by nothing.

@@ -77,6 +77,7 @@ pub fn of_blocks(
         return Ok(situation.variant.masks);
     };
     let mut all = 0;
+    let times = blocks.flow.times();
     for (number, part) in blocks.parts.iter().enumerate() {
         let (output, notes) = (scratch.file(), scratch.file());
         let lowering = (magnitude_bits(field), situation.prove_inputs);
@@ -84,10 +85,14 @@ pub fn of_blocks(
         let (file, _) = lower_to_field(&mut part.file.reader()?, output, notes, lowering, memory)?;
         let lowered = ProgramFile::new_block(file, part.file.program());
         let openings = narrow_openings(&mut lowered.reader()?, field, situation.parties)?;
-        if openings > 0 && may_run_again(&blocks.flow, number) {
-            return Ok(NarrowMasks::Never);
-        }
-        all += openings;
+        let times = match &times {
+            Some(times) => times[number],
+            None if openings > 0 && may_run_again(&blocks.flow, number) => {
+                return Ok(NarrowMasks::Never);
+            }
+            None => 1,
+        };
+        all += openings.saturating_mul(times);
     }
     Ok(match are_too_many(all) {
         true => NarrowMasks::Never,

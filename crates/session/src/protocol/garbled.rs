@@ -6,7 +6,9 @@ use std::time::Instant;
 use phineus_bytecode::{CostModel, Layout, PlanDescription, RoundModel};
 use phineus_channels::{FramedChannel, only_channel};
 use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
-use phineus_protocols::garbled::{Evaluator, GARBLER, GarbledCosts, Garbler, totals};
+use phineus_protocols::garbled::{
+    Evaluator, GARBLER, GarbledCosts, Garbler, Upcoming, totals,
+};
 
 use super::totals::totals_of_blocks;
 use super::{
@@ -19,7 +21,7 @@ use crate::execute::{
 };
 use crate::failure::Failure;
 use crate::metered::{CounterSnapshot, Metered, close_all};
-use crate::planned::PAGE_WIRES;
+use crate::planned::{PAGE_WIRES, PlannedFile};
 use crate::statistics::Phases;
 use crate::traced::results;
 
@@ -189,7 +191,7 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
         rounds = recorded.driver.rounds();
         (used, outputs) = recorded.driver.into_parts();
     } else {
-        let upcoming = Box::new(job.planned.file.reader()?.into_inputs());
+        let upcoming = upcoming(job.planned)?;
         let driver = Evaluator::new(channel, &mut prg, session, description, inputs, upcoming);
         let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
         (set_up, ready) = (start.elapsed(), CounterSnapshot::of([driver.channel()].into_iter()));
@@ -222,4 +224,26 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
         blocked_on_network: watch.waited(),
         farewell: close_all(std::iter::once(channel)),
     })
+}
+
+/// What the parties bring in, from first to last.
+fn upcoming(planned: &PlannedFile) -> Result<Upcoming, Failure> {
+    let Some(blocks) = &planned.blocks else {
+        return Ok(Box::new(planned.file.reader()?.into_inputs()));
+    };
+    // Where what is opened decides which blocks run, all of it is in the first one.
+    let stated = blocks.flow.stated().unwrap_or_else(|| vec![(0, 1)]);
+    let mut turns = Vec::new();
+    for (block, times) in stated {
+        let file = &blocks.parts[block].file;
+        let has_inputs = file.reader()?.into_inputs().next().is_some();
+        turns.extend(has_inputs.then(|| (file.clone(), times)));
+    }
+    let turns = turns.into_iter().flat_map(|(file, times)| (0..times).map(move |_| file.clone()));
+    Ok(Box::new(turns.flat_map(|file| -> Upcoming {
+        match file.program_reader() {
+            Ok(reader) => Box::new(reader.into_inputs()),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    })))
 }

@@ -32,7 +32,7 @@ impl LocatedMap {
     /// `numbers` are the rows that lie at each place; there are at most `accesses` accesses.
     #[track_caller]
     pub(super) fn new(tracer: &Tracer, numbers: Vec<Value>, accesses: u64) -> LocatedMap {
-        let word = accesses.next_power_of_two().min(WORD_BITS);
+        let word = accesses.max(2).next_power_of_two().min(WORD_BITS);
         let all = phineus_bytecode::mask_of(word as u16);
         let unused = tracer.constant(ElementType::unsigned(word as u16), all);
         LocatedMap {

@@ -117,6 +117,7 @@ impl PlannedBlocks {
         parties: usize,
         is_dealt: bool,
     ) -> Result<Vec<String>, Failure> {
+        let times = self.flow.times();
         let line = |(block, costs): (usize, BTreeMap<String, u64>)| {
             let total = |name: &str| costs.get(name).copied().unwrap_or(0);
             let name = match is_dealt {
@@ -128,7 +129,12 @@ impl PlannedBlocks {
             if let garbled @ 1.. = total(Y_AND_GATES) {
                 gates += &format!(", {} garbled AND gates", quantity::count(garbled));
             }
-            let turns = if block == 0 { "once" } else { "each time" };
+            let turns = match times.as_ref().map(|times| times[block]) {
+                _ if block == 0 => "once".to_owned(),
+                None => "each time".to_owned(),
+                Some(1) => "once".to_owned(),
+                Some(times) => format!("each of {} times", quantity::count(times)),
+            };
             format!(
                 "{block} {turns}: {}, {} rounds, {} sent at most; {}",
                 gates,
@@ -145,7 +151,9 @@ impl PlannedBlocks {
         let BlockEnd { steps, next } = &self.flow.blocks[block];
         match *next {
             Successor::End => "the end".to_owned(),
-            Successor::Jump { block } => format!("then block {block}"),
+            Successor::Jump { block } | Successor::Repeat { then: block, .. } => {
+                format!("then block {block}")
+            }
             Successor::Branch { register, nonzero, zero } => {
                 let last = steps.iter().rev().find(|step| step.writes() == Some(register));
                 let what = match last {
