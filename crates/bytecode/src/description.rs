@@ -68,8 +68,8 @@ fn is_empty<T: Clone>(list: &CowList<T>) -> bool {
     list.is_empty()
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 /// The part of a description that the file of a block has.
@@ -226,6 +226,9 @@ pub struct PlanDescription {
     pub port_order: PortOrder,
     /// The memory limit that it was planned for, in bytes.
     pub memory_limit_bytes: u64,
+    /// Pages of regions that a run holds in memory; 0 if it holds all of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub region_frames: u64,
     /// How many of the program's parties compute, the first ones; all if it is not stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub computing: Option<u16>,

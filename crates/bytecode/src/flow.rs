@@ -4,7 +4,7 @@
 //! Each ends with *steps* on public registers, of 64 bits each, all 0 at the start: what the block
 //! opened goes into a register, registers are computed with, and a register may become a carried
 //! value. Then comes the next block, or the end. Execution begins with block 0, which alone has
-//! inputs and is never entered again. A block that is repeated runs its stated number of turns before it
+//! inputs and is never entered again. A block that is repeated runs its stated number of iterations before it
 //! leads on.
 //!
 //! Invariants, which [`Flow::faults`] and `verify_blocks` check: all registers, blocks and ports
@@ -90,12 +90,12 @@ pub enum Successor {
         /// Its number.
         block: u32,
     },
-    /// The block itself, until it has run `turns` times in a row; then another one.
+    /// The block itself, until it has run `iterations` times in a row; then another one.
     Repeat {
         /// The block's own number.
         block: u32,
         /// How often it runs.
-        turns: u64,
+        iterations: u64,
         /// The block behind it.
         then: u32,
     },
@@ -123,9 +123,9 @@ impl Successor {
     }
 
     /// How often the block runs in a row, each time that another one leads to it.
-    pub fn turns(self) -> u64 {
+    pub fn iterations(self) -> u64 {
         match self {
-            Successor::Repeat { turns, .. } => turns,
+            Successor::Repeat { iterations, .. } => iterations,
             Successor::End | Successor::Jump { .. } | Successor::Branch { .. } => 1,
         }
     }
@@ -135,13 +135,13 @@ impl Successor {
 #[derive(Clone, Debug)]
 pub struct FlowState {
     registers: Vec<u64>,
-    turn: u64,
+    iteration: u64,
 }
 
 impl FlowState {
     /// How often the block at hand has run in a row before.
-    pub fn turn(&self) -> u64 {
-        self.turn
+    pub fn iteration(&self) -> u64 {
+        self.iteration
     }
 }
 
@@ -230,7 +230,7 @@ impl Flow {
 
     /// The state before the first block.
     pub fn begin(&self) -> FlowState {
-        FlowState { registers: vec![0; self.registers as usize], turn: 0 }
+        FlowState { registers: vec![0; self.registers as usize], iteration: 0 }
     }
 
     /// Which blocks run, and how often in a row, if nothing that is opened decides it.
@@ -244,7 +244,7 @@ impl Flow {
             if std::mem::replace(&mut is_seen[block], true) {
                 return None;
             }
-            stated.push((block, successor.turns()));
+            stated.push((block, successor.iterations()));
             next = match successor {
                 Successor::End => None,
                 Successor::Jump { block } | Successor::Repeat { then: block, .. } => {
@@ -259,7 +259,7 @@ impl Flow {
     /// How often each block runs, if nothing that is opened decides it.
     pub fn times(&self) -> Option<Vec<u64>> {
         let mut times = vec![0; self.blocks.len()];
-        self.stated()?.into_iter().for_each(|(block, turns)| times[block] = turns);
+        self.stated()?.into_iter().for_each(|(block, iterations)| times[block] = iterations);
         Some(times)
     }
 
@@ -305,13 +305,13 @@ impl Flow {
                 }
             }
         }
-        state.turn += 1;
-        if let Successor::Repeat { block, turns, .. } = *next
-            && state.turn < turns
+        state.iteration += 1;
+        if let Successor::Repeat { block, iterations, .. } = *next
+            && state.iteration < iterations
         {
             return Ok(Some(block as usize));
         }
-        state.turn = 0;
+        state.iteration = 0;
         Ok(match *next {
             Successor::End => None,
             Successor::Jump { block } | Successor::Repeat { then: block, .. } => {
@@ -345,10 +345,13 @@ impl Flow {
                     fault("the first block runs once: no other leads to it".to_owned());
                 }
             }
-            if let Successor::Repeat { block, turns, then } = *next
-                && (block as usize != number || then as usize == number || turns == 0)
+            if let Successor::Repeat { block, iterations, then } = *next
+                && (block as usize != number || then as usize == number || iterations == 0)
             {
-                fault("only a block itself is repeated, at least once, and then another follows".to_owned());
+                fault(
+                    "only a block itself is repeated, at least once, and then another follows"
+                        .to_owned(),
+                );
             }
             if let Successor::Branch { register, .. } = next
                 && *register >= self.registers

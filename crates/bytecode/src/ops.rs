@@ -262,7 +262,7 @@ ops! {
     /// The rows of region `region` from `row` on.
     RegionLoad = 210 "region_load" () -> (Same) [imm("region"), imm("row")] any, None;
     /// Makes the lanes the rows of region `region` from `row` on; of a block that is repeated, from
-    /// `row` + turn × `stride` on.
+    /// `row` + iteration × `stride` on.
     RegionStore = 211 "region_store" (Same) -> () [imm("region"), imm("row"), imm("stride")]
         any, None;
     /// The row of region `region` that register `register` names.
@@ -286,7 +286,7 @@ ops! {
         [imm("register"), imm("told"), imm("hiding"), imm("last")] one_word, None;
 
     /// Makes the lanes cells of column `column` of memory `memory`, from row `row` on, before any
-    /// access; of a block that is repeated, from `row` + turn × `stride` on.
+    /// access; of a block that is repeated, from `row` + iteration × `stride` on.
     MemorySet = 220 "memory_set" (Same) -> ()
         [imm("memory"), imm("column"), imm("row"), imm("stride")] any, None;
     /// Begins an access to the row of memory `memory` at a secret index; the one before is complete.

@@ -98,7 +98,7 @@ pub fn verify_without_ports<R: Read + Seek>(
     reader: &mut ProgramReader<R>,
     is_block: bool,
 ) -> Result<Vec<Violation>, Error> {
-    let place = is_block.then_some(BlockPlace { is_first: false, is_last: false, turns: 1 });
+    let place = is_block.then_some(BlockPlace { is_first: false, is_last: false, iterations: 1 });
     let description = Description { outputs: Default::default(), ..reader.description().clone() };
     let checker =
         Verifier { has_ports: false, place, ..Verifier::new(reader.kind(), &description) };
@@ -159,7 +159,7 @@ pub(crate) struct BlockPlace {
     /// Nothing runs after it.
     pub(crate) is_last: bool,
     /// How often it runs in a row.
-    turns: u64,
+    iterations: u64,
 }
 
 /// Checks instructions one after another.

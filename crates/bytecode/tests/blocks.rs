@@ -247,13 +247,13 @@ fn each_fault_is_named() {
         (
             "only a block itself is repeated",
             Box::new(|p| {
-                p.flow.blocks[1].next = Successor::Repeat { block: 2, turns: 3, then: 2 };
+                p.flow.blocks[1].next = Successor::Repeat { block: 2, iterations: 3, then: 2 };
             }),
         ),
         (
-            "region 0 has 9 rows, not 1 from 1 on in each of 5 turns, 2 further each time",
+            "region 0 has 9 rows, not 1 from 1 on in each of 5 iterations, 2 further each time",
             Box::new(|p| {
-                p.flow.blocks[1].next = Successor::Repeat { block: 1, turns: 5, then: 2 };
+                p.flow.blocks[1].next = Successor::Repeat { block: 1, iterations: 5, then: 2 };
                 p.flow.blocks[1].steps.clear();
                 p.description.regions = vec![Region { element: U8, rows: 9 }].into();
                 p.blocks[1].push(instruction(Op::RegionStore, U8, &[], &[0], &[0, 1, 2]));

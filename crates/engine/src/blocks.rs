@@ -184,9 +184,9 @@ pub fn run_blocks<R: Read + Seek, D: Driver>(
             return Err(RunError::TooManyTurns { block, turns: turns_max });
         }
         // How often a block is repeated is stated by the program.
-        turns[block] += u64::from(state.turn() == 0);
+        turns[block] += u64::from(state.iteration() == 0);
         enter(block);
-        memory.regions.turn = state.turn();
+        memory.regions.iteration = state.iteration();
         let room = BlockMemory {
             memory: &mut *memory,
             carried: Some(&mut *carried),

@@ -8,7 +8,7 @@ use phineus_bytecode::{Instruction, Layout, Op, ProgramReader};
 
 use crate::blocks::Carried;
 use crate::driver::Driver;
-use crate::regions::{NoSuchRow, Regions};
+use crate::regions::{NoSuchRow, RegionError, Regions};
 use crate::storage::{FrameIndex, FrameMemory, SpillSlot, Storage, StorageError};
 
 /// Why a run failed.
@@ -38,6 +38,15 @@ pub enum RunError<E: std::error::Error + 'static> {
         /// How often it ran.
         turns: u64,
     },
+}
+
+impl<E: std::error::Error + 'static> From<RegionError> for RunError<E> {
+    fn from(error: RegionError) -> RunError<E> {
+        match error {
+            RegionError::Row(error) => error.into(),
+            RegionError::Storage(error) => error.into(),
+        }
+    }
 }
 
 /// Instructions between two looks at the clock and at the caller's request to stop.

@@ -18,7 +18,7 @@ pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
 pub use driver::Driver;
 pub use interpret::{INSTRUCTIONS_PER_PROGRESS, RunError, RunMemory, run};
 pub use permutations::{NotAPermutation, OwnPermutations, PermutationPeak};
-pub use regions::{NoSuchRow, Regions};
+pub use regions::{NoSuchRow, REGION_PAGE_BYTES, RegionError, RegionSwap, Regions};
 pub use storage::{
     DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot, Storage,
     StorageBackend, StorageConfig, StorageError, StorageStatistics, TransferDirection,

@@ -106,8 +106,8 @@ impl PermutationPeak {
         }
     }
 
-    /// As [`PermutationPeak::bytes`] for a block that may be repeated: those of the next turn are brought in while
-    /// those of the turn at hand are used.
+    /// As [`PermutationPeak::bytes`] for a block that may be repeated: those of the next iteration are brought in while
+    /// those of the iteration at hand are used.
     pub fn bytes_of_block(&self) -> u64 {
         match self.bytes() {
             0 => 0,
@@ -116,7 +116,7 @@ impl PermutationPeak {
     }
 }
 
-/// Bytes of permutations of later turns: 8 for each switch that a party brings ahead of its use, 2^17 at most.
+/// Bytes of permutations of later iterations: 8 for each switch that a party brings ahead of its use, 2^17 at most.
 const AHEAD_BYTES: u64 = 1 << 20;
 
 /// A party's own permutations.
@@ -124,7 +124,7 @@ pub struct OwnPermutations {
     shapes: CowList<Permutation>,
     states: Vec<Option<PermutationState>>,
     /// Of permutations that rows are located by: where each row comes from. A party that brings switches ahead of
-    /// their use has those of later turns of a block behind those of the turn at hand.
+    /// their use has those of later iterations of a block behind those of the iteration at hand.
     origins: Vec<VecDeque<Zeroizing<Vec<u32>>>>,
 }
 
@@ -258,7 +258,9 @@ impl OwnPermutations {
 
     /// Where each row comes from under a permutation that rows are located by.
     fn located(&self, index: u64) -> &[u32] {
-        self.origins[index as usize].front().expect("the verifier has seen that all of it came before")
+        self.origins[index as usize]
+            .front()
+            .expect("the verifier has seen that all of it came before")
     }
 
     /// Drops the permutations of `instruction` if it is the last one that locates by them.
@@ -327,7 +329,7 @@ mod tests {
             }
             locate.immediates[3] = 1;
             own.end_located(&locate);
-            assert!(own.told_positions(&locate).is_empty());
+            assert!(own.origins.iter().all(VecDeque::is_empty), "nothing is kept");
             for instruction in [tell, switches, locate] {
                 peak.push(&description, &instruction);
             }

@@ -1,19 +1,24 @@
 //! [`Regions`]: arrays of rows outside the frames, from which opened registers select.
 //!
 //! A plan states where every value lies, but not which row of a region is touched: a register says that, which all
-//! parties opened while the program ran. Rows lie one after another, each as a value of one lane, so that a row is
-//! one copy. Values of many lanes are gathered and scattered wire by wire, or, where lanes are packed, bit by bit: a
-//! bit of a row then takes a byte.
+//! parties opened while the program ran. Rows lie one after another, each as a value of one lane and inside one page, so
+//! that a row is one copy. Values of many lanes are gathered and scattered wire by wire, or, where lanes are packed, bit
+//! by bit: a bit of a row then takes a byte.
+//!
+//! Regions that do not fit into memory are paged on demand, between frames of their own and a swap file of their own
+//! (`paging.rs`).
 //!
 //! Cost: a copy of each row. Memory: [`Regions::bytes`]. Public: which rows are touched, in which order.
+
+mod paging;
 
 use phineus_bytecode::{Description, Instruction, Lane, Layout, Op, Region, ValueSize};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::storage::{FrameMemory, StorageError};
+use crate::storage::{FrameMemory, StorageBackend, StorageError, StorageStatistics};
+use paging::RegionPaging;
 
-/// Bytes of the pages that regions lie in.
-const PAGE_BYTES: u32 = 1 << 16;
+pub use paging::REGION_PAGE_BYTES;
 
 /// A register selects a row that the region does not have: the program is wrong, or a party deviates from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,55 +30,153 @@ pub struct NoSuchRow {
     pub rows: u64,
 }
 
+/// Why rows of a region cannot be moved.
+#[derive(Debug, thiserror::Error)]
+pub enum RegionError {
+    /// There is no such row.
+    #[error(transparent)]
+    Row(#[from] NoSuchRow),
+    /// A page could not be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
 /// Regions and public registers of a run. Wiped on drop.
 #[derive(Default)]
 pub struct Regions {
     memory: Option<FrameMemory>,
-    /// Of each region: where it begins and the wires of a row.
-    places: Vec<(usize, usize, u64)>,
+    /// What moves pages, if not all of them are in memory.
+    paging: Option<RegionPaging>,
+    places: Vec<RegionPlace>,
     registers: Vec<u64>,
     layout: Layout,
     /// How often the block at hand has run in a row before.
-    pub(crate) turn: u64,
+    pub(crate) iteration: u64,
 }
 
-/// Units of a row, and of a whole region.
-fn units(region: &Region, layout: Layout) -> (u64, u64) {
-    let row = Instruction::new(Op::RegionLoad, region.element, 1).shape();
-    let units = u64::from(layout.units(row));
-    (units, units.saturating_mul(region.rows))
+/// Where the rows of a region lie.
+#[derive(Clone, Copy)]
+struct RegionPlace {
+    first_page: u64,
+    rows: u64,
+    rows_of_page: u64,
+    /// Units of a row.
+    row_units: usize,
+}
+
+impl RegionPlace {
+    fn new(region: &Region, first_page: u64, layout: Layout) -> RegionPlace {
+        let row = Instruction::new(Op::RegionLoad, region.element, 1).shape();
+        let row_units = layout.units(row) as usize;
+        let rows_of_page = (page_units(layout) / row_units.max(1)).max(1) as u64;
+        RegionPlace { first_page, rows: region.rows, rows_of_page, row_units }
+    }
+
+    fn pages(&self) -> u64 {
+        self.rows.div_ceil(self.rows_of_page)
+    }
+}
+
+/// Units of a page.
+fn page_units(layout: Layout) -> usize {
+    REGION_PAGE_BYTES as usize / usize::from(layout.unit_bytes)
+}
+
+fn places(description: &Description, layout: Layout) -> Vec<RegionPlace> {
+    let mut first_page = 0u64;
+    let place = |region: &Region| {
+        let place = RegionPlace::new(region, first_page, layout);
+        first_page = first_page.saturating_add(place.pages());
+        place
+    };
+    description.regions.iter().map(place).collect()
+}
+
+/// Where and how regions are paged that do not fit into memory.
+#[derive(Clone, Copy, Debug)]
+pub struct RegionSwap<'a> {
+    /// Pages in memory; 0 for all.
+    pub frames: u64,
+    /// Where the swap file is made.
+    pub directory: &'a std::path::Path,
+    /// How pages are moved.
+    pub backend: StorageBackend,
+}
+
+impl RegionSwap<'static> {
+    /// All pages are in memory.
+    pub fn none() -> RegionSwap<'static> {
+        RegionSwap { frames: 0, directory: std::path::Path::new(""), backend: StorageBackend::Auto }
+    }
 }
 
 impl Regions {
-    /// Memory of the regions and registers of a program, in whole pages.
-    pub fn bytes(description: &Description, layout: Layout) -> u64 {
-        let units = description.regions.iter().map(|region| units(region, layout).1);
-        let units = units.fold(0, u64::saturating_add);
-        let bytes = units.saturating_mul(layout.unit_bytes.into());
-        let pages = bytes.div_ceil(PAGE_BYTES.into()).saturating_mul(PAGE_BYTES.into());
-        pages.saturating_add(8 * u64::from(description.registers))
+    /// Pages of all regions of a program.
+    pub fn pages(description: &Description, layout: Layout) -> u64 {
+        let places = places(description, layout);
+        places.iter().fold(0, |pages, place| pages.saturating_add(place.pages()))
+    }
+
+    /// Memory of the regions and registers of a program, of which `frames` pages are in memory, or all if it is 0.
+    pub fn bytes(description: &Description, layout: Layout, frames: u64) -> u64 {
+        let pages = Regions::pages(description, layout);
+        let held = match frames {
+            0 => pages.saturating_mul(REGION_PAGE_BYTES.into()),
+            frames => RegionPaging::bytes(pages, frames),
+        };
+        held.saturating_add(8 * u64::from(description.registers))
+    }
+
+    /// Pages that an instruction on a region touches.
+    pub fn touched_pages(description: &Description, layout: Layout, i: &Instruction) -> u64 {
+        let region = &description.regions[i.immediates[0] as usize];
+        let place = RegionPlace::new(region, 0, layout);
+        match i.op {
+            Op::RegionLoadAt | Op::RegionStoreAt => 1,
+            _ => {
+                let (first, end) = (i.immediates[1], i.immediates[1] + u64::from(i.lanes));
+                (end - 1) / place.rows_of_page - first / place.rows_of_page + 1
+            }
+        }
     }
 
     /// Regions full of zeros, and registers.
     ///
     /// # Errors
-    /// If the operating system gives no memory.
+    /// If the operating system gives no memory, or no room for a swap file.
     ///
     /// # Panics
-    /// If the regions have 2^32 pages, which no memory limit allows.
-    pub fn new(description: &Description, layout: Layout) -> Result<Regions, StorageError> {
-        let mut start = 0;
-        let place = |region: &Region| {
-            let (row, all) = units(region, layout);
-            let place = (start as usize, row as usize, region.rows);
-            start += all;
-            place
+    /// If the regions have 2^32 pages, which no disk has room for.
+    pub fn new(
+        description: &Description,
+        layout: Layout,
+        swap: RegionSwap<'_>,
+    ) -> Result<Regions, StorageError> {
+        let pages = u32::try_from(Regions::pages(description, layout)).expect("pages of a disk");
+        let frames = match swap.frames {
+            0 => pages,
+            frames => u32::try_from(frames).expect("frames are part of a memory limit").min(pages),
         };
-        let places: Vec<_> = description.regions.iter().map(place).collect();
-        let pages = (start * u64::from(layout.unit_bytes)).div_ceil(PAGE_BYTES.into());
-        let pages = u32::try_from(pages).expect("regions are part of a memory limit");
-        let memory = (pages > 0).then(|| FrameMemory::new(pages, PAGE_BYTES)).transpose()?;
-        Ok(Regions { memory, places, registers: vec![0; description.registers as usize], layout, turn: 0 })
+        let memory =
+            (frames > 0).then(|| FrameMemory::new(frames, REGION_PAGE_BYTES)).transpose()?;
+        let paging = match &memory {
+            Some(memory) if frames < pages => Some(RegionPaging::new(memory, pages, swap)?),
+            Some(_) | None => None,
+        };
+        let registers = vec![0; description.registers as usize];
+        Ok(Regions {
+            memory,
+            paging,
+            places: places(description, layout),
+            registers,
+            layout,
+            iteration: 0,
+        })
+    }
+
+    /// What was paged, if anything is.
+    pub fn statistics(&self) -> Option<StorageStatistics> {
+        self.paging.as_ref().map(RegionPaging::statistics)
     }
 
     /// Puts an opened value into a register.
@@ -86,79 +189,97 @@ impl Regions {
         &mut self,
         instruction: &Instruction,
         frames: &mut FrameMemory,
-    ) -> Result<(), NoSuchRow> {
+    ) -> Result<(), RegionError> {
         let [region, selected, stride, _] = instruction.immediates;
-        let (start, width, rows) = self.places[region as usize];
+        let place = self.places[region as usize];
         let row = match instruction.op {
             Op::RegionLoadAt | Op::RegionStoreAt => self.registers[selected as usize],
             Op::RegionLoad => selected,
-            Op::RegionStore => selected + self.turn * stride,
+            Op::RegionStore => selected + self.iteration * stride,
             op => unreachable!("{} moves no rows", op.info().name),
         };
         let lanes = instruction.lanes as usize;
-        if row.checked_add(lanes as u64).is_none_or(|end| end > rows) {
-            return Err(NoSuchRow { row, rows });
-        }
-        let from = start + row as usize * width;
-        let memory = self.memory.as_mut().expect("a region has rows");
-        let stored = memory.slice_mut::<W>(from..from + lanes * width);
+        let end = row.checked_add(lanes as u64).filter(|&end| end <= place.rows);
+        let end = end.ok_or(NoSuchRow { row, rows: place.rows })?;
         let shape = instruction.shape();
         let units = self.layout.units(shape) as usize;
         let is_load = instruction.result_count() > 0;
         let at = if is_load { instruction.results[0] } else { instruction.operands[0] } as usize;
         let value = frames.slice_mut::<W>(at..at + units);
-        match self.layout.size(shape.sharing) {
-            _ if lanes == 1 && is_load => value.copy_from_slice(stored),
-            _ if lanes == 1 => stored.copy_from_slice(value),
-            ValueSize::Wires { units: 1 } if is_load => {
-                for (bit, wires) in value.chunks_exact_mut(lanes).enumerate() {
-                    let row = stored.chunks_exact(width);
-                    wires.iter_mut().zip(row).for_each(|(wire, row)| *wire = row[bit]);
+        let size = self.layout.size(shape.sharing);
+        if is_load && matches!(size, ValueSize::Rows { .. }) {
+            value.as_mut_bytes().fill(0);
+        }
+        let mut next = row;
+        while next < end {
+            // The rows of one page.
+            let (page, inside) = (next / place.rows_of_page, next % place.rows_of_page);
+            let count = (place.rows_of_page - inside).min(end - next) as usize;
+            let page = place.first_page + page;
+            let memory = self.memory.as_mut().expect("a region has rows");
+            let frame = match &mut self.paging {
+                Some(paging) => paging.frame(memory, page as u32, !is_load)? as usize,
+                None => page as usize,
+            };
+            let from = frame * page_units(self.layout) + inside as usize * place.row_units;
+            let rows = memory.slice_mut::<W>(from..from + count * place.row_units);
+            let lane = (next - row) as usize;
+            let moved = MovedRows { lanes, lane, row_units: place.row_units, is_load };
+            match size {
+                _ if lanes == 1 && is_load => value.copy_from_slice(rows),
+                _ if lanes == 1 => rows.copy_from_slice(value),
+                ValueSize::Wires { units: 1 } => moved.wires(value, rows),
+                ValueSize::Rows { copies } => {
+                    let bits = usize::from(shape.width) * usize::from(copies);
+                    let value = &mut value.as_mut_bytes()[..bits * lanes.div_ceil(8)];
+                    moved.bits(value, rows.as_mut_bytes(), self.layout.unit_bytes.into());
+                }
+                ValueSize::Wires { .. }
+                | ValueSize::RingElements { .. }
+                | ValueSize::LaneElements { .. }
+                | ValueSize::WireElements { .. }
+                | ValueSize::Fixed { .. } => {
+                    unreachable!("no protocol with regions has values of this size")
                 }
             }
-            ValueSize::Wires { units: 1 } => {
-                for (bit, wires) in value.chunks_exact(lanes).enumerate() {
-                    let row = stored.chunks_exact_mut(width);
-                    row.zip(wires).for_each(|(row, wire)| row[bit] = *wire);
-                }
-            }
-            ValueSize::Rows { copies } => {
-                let bits = usize::from(shape.width) * usize::from(copies);
-                let row_bytes = width * usize::from(self.layout.unit_bytes);
-                let rows = (stored.as_mut_bytes(), row_bytes);
-                let value = &mut value.as_mut_bytes()[..bits * lanes.div_ceil(8)];
-                match is_load {
-                    true => pack_rows(value, rows, lanes),
-                    false => unpack_rows(value, rows, lanes),
-                }
-            }
-            ValueSize::Wires { .. }
-            | ValueSize::RingElements { .. }
-            | ValueSize::LaneElements { .. }
-            | ValueSize::WireElements { .. }
-            | ValueSize::Fixed { .. } => {
-                unreachable!("no protocol with regions has values of this size")
-            }
+            next += count as u64;
         }
         Ok(())
     }
 }
 
-/// Packs bit `k` of all rows, which is in byte `k` of each, next to each other in `value`.
-fn pack_rows(value: &mut [u8], (rows, row_bytes): (&mut [u8], usize), lanes: usize) {
-    value.fill(0);
-    for (bit, packed) in value.chunks_exact_mut(lanes.div_ceil(8)).enumerate() {
-        for (lane, row) in rows.chunks_exact(row_bytes).enumerate() {
-            packed[lane / 8] |= (row[bit] & 1) << (lane % 8);
-        }
-    }
+/// Rows of one page, and the lanes of a value that they are.
+struct MovedRows {
+    /// Of the value, and the first of them that lies here.
+    lanes: usize,
+    lane: usize,
+    row_units: usize,
+    is_load: bool,
 }
 
-/// The inverse of [`pack_rows`].
-fn unpack_rows(value: &[u8], (rows, row_bytes): (&mut [u8], usize), lanes: usize) {
-    for (bit, packed) in value.chunks_exact(lanes.div_ceil(8)).enumerate() {
-        for (lane, row) in rows.chunks_exact_mut(row_bytes).enumerate() {
-            row[bit] = packed[lane / 8] >> (lane % 8) & 1;
+impl MovedRows {
+    /// Between lanes of wires and rows of wires.
+    fn wires<W: Copy>(&self, value: &mut [W], rows: &mut [W]) {
+        for (bit, wires) in value.chunks_exact_mut(self.lanes).enumerate() {
+            let wires = wires[self.lane..].iter_mut();
+            let rows = rows.chunks_exact_mut(self.row_units);
+            match self.is_load {
+                true => wires.zip(rows).for_each(|(wire, row)| *wire = row[bit]),
+                false => wires.zip(rows).for_each(|(wire, row)| row[bit] = *wire),
+            }
+        }
+    }
+
+    /// Between packed lanes, which are 0 before they are loaded, and rows with a bit in each byte.
+    fn bits(&self, value: &mut [u8], rows: &mut [u8], unit_bytes: usize) {
+        let row_bytes = self.row_units * unit_bytes;
+        for (bit, packed) in value.chunks_exact_mut(self.lanes.div_ceil(8)).enumerate() {
+            for (lane, row) in (self.lane..).zip(rows.chunks_exact_mut(row_bytes)) {
+                match self.is_load {
+                    true => packed[lane / 8] |= (row[bit] & 1) << (lane % 8),
+                    false => row[bit] = packed[lane / 8] >> (lane % 8) & 1,
+                }
+            }
         }
     }
 }
@@ -190,8 +311,9 @@ mod tests {
                 let rows = u64::from(lanes) + 5;
                 let mut description = Description::default();
                 description.regions.push(Region { element, rows });
-                let mut regions = Regions::new(&description, layout).expect("memory");
-                let mut frames = FrameMemory::new(4, PAGE_BYTES).expect("memory");
+                let mut regions =
+                    Regions::new(&description, layout, RegionSwap::none()).expect("memory");
+                let mut frames = FrameMemory::new(4, REGION_PAGE_BYTES).expect("memory");
                 let mut all = Instruction::new(Op::RegionStore, element, lanes);
                 let bytes = usize::from(width) * usize::from(copies) * (lanes as usize).div_ceil(8);
                 let units = layout.units(all.shape()) as usize;

@@ -116,6 +116,7 @@ fn options(layout: Layout, page_wires: u64, frame_count: u64) -> PlanOptions {
         protocol: "test".to_owned(),
         port_order: PortOrder::Near,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count,
         computing: None,
         layout,

@@ -154,6 +154,7 @@ fn the_engine_computes_what_the_program_says() {
             protocol: "clear".to_string(),
             port_order: phineus_bytecode::PortOrder::Near,
             memory_limit_bytes: 0,
+            region_frames: 0,
             frame_count: 8 + frames_more,
             computing: None,
             layout: phineus_bytecode::Layout::wires(1),

@@ -3,7 +3,7 @@
 //! All parties know the opened values, and so the path that the program takes: how often a loop
 //! runs is revealed. [`Tracer::while_open`], [`Tracer::for_open`] and [`Tracer::if_open`] say most
 //! of it; below them are blocks, registers and variables, for front ends with a control flow of
-//! their own. [`Tracer::repeat`] opens nothing: its loop has a stated number of turns.
+//! their own. [`Tracer::repeat`] opens nothing: its loop has a stated number of iterations.
 //!
 //! A value of one block is used in another as it is: it is carried there. What changes from
 //! iteration to iteration of a loop is state, or a [`BlockVariable`]. Outputs leave in the block
@@ -214,13 +214,13 @@ impl Tracer {
         }
     }
 
-    /// Ends the block at hand, which runs `turns` times in a row; `then` runs next.
+    /// Ends the block at hand, which runs `iterations` times in a row; `then` runs next.
     #[track_caller]
-    pub fn repeated(&self, turns: u64, then: BlockId) {
+    pub fn repeated(&self, iterations: u64, then: BlockId) {
         let (block, then) = (self.block().0 as u32, then.0 as u32);
-        self.end_block(match turns {
+        self.end_block(match iterations {
             1 => Successor::Jump { block: then },
-            _ => Successor::Repeat { block, turns, then },
+            _ => Successor::Repeat { block, iterations, then },
         });
     }
 
@@ -326,13 +326,13 @@ impl Tracer {
         self.rebuilt(&state, &variables)
     }
 
-    /// Repeats `body` on the state `turns` times; gives the state of the end.
+    /// Repeats `body` on the state `iterations` times; gives the state of the end.
     ///
     /// Nothing is opened. The body is recorded and planned once, however often it runs, and is one block: it opens
     /// nothing that decides what follows.
     #[track_caller]
-    pub fn repeat<S: LoopState>(&self, turns: u64, state: S, body: impl FnOnce(S) -> S) -> S {
-        match turns {
+    pub fn repeat<S: LoopState>(&self, iterations: u64, state: S, body: impl FnOnce(S) -> S) -> S {
+        match iterations {
             0 => return state,
             1 => return body(state),
             2.. => {}
@@ -346,7 +346,7 @@ impl Tracer {
         if self.block() != inside {
             self.fault("what is repeated a stated number of times is one block".to_string());
         }
-        self.repeated(turns, after);
+        self.repeated(iterations, after);
         self.begin(after);
         self.rebuilt(&state, &variables)
     }

@@ -66,7 +66,8 @@ impl Tracer {
 
     /// The carried value with this number, as it was when the block at hand began.
     pub fn carried(&self, slot: u32) -> Value {
-        let CarriedSlot { element, lanes } = self.recording.borrow().description.slots[slot as usize];
+        let CarriedSlot { element, lanes } =
+            self.recording.borrow().description.slots[slot as usize];
         self.load(slot, element, lanes)
     }
 
@@ -83,12 +84,12 @@ impl SecretMemory {
     /// Makes the lanes the cells of a column from `row` on; before any access.
     #[track_caller]
     pub fn set(&self, column: usize, row: u64, cells: &Value) {
-        self.set_each_turn(column, row, 0, cells);
+        self.set_each_iteration(column, row, 0, cells);
     }
 
-    /// As [`SecretMemory::set`]; where the block at hand is repeated, `stride` rows further in each turn.
+    /// As [`SecretMemory::set`]; where the block at hand is repeated, `stride` rows further in each iteration.
     #[track_caller]
-    pub fn set_each_turn(&self, column: usize, row: u64, stride: u64, cells: &Value) {
+    pub fn set_each_iteration(&self, column: usize, row: u64, stride: u64, cells: &Value) {
         self.put(Op::MemorySet, column, [row, stride], cells);
     }
 

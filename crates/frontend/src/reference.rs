@@ -33,7 +33,7 @@ pub fn run_file(mut file: impl Read + Seek, inputs: &[Table]) -> Result<Vec<Tabl
         let mut flow = blocks.flow.begin();
         let mut next = Some(0);
         while let Some(block) = next {
-            state.turn = flow.turn() as usize;
+            state.iteration = flow.iteration() as usize;
             state.run(&mut blocks.open(&mut file, block)?)?;
             let left = blocks.flow.leave(&blocks.description, block, &mut flow, &mut state);
             next = left.unwrap_or_else(|never| match never {});
@@ -66,7 +66,7 @@ struct ReferenceState<'a> {
     /// Their control bits, when they have been asked for.
     switches: Vec<Vec<u8>>,
     /// How often the block at hand has run in a row before.
-    turn: usize,
+    iteration: usize,
 }
 
 impl ReferenceState<'_> {
@@ -88,7 +88,7 @@ impl ReferenceState<'_> {
             registers: vec![0; description.registers as usize],
             permutations: description.permutations.iter().map(rotation).collect(),
             switches: vec![Vec::new(); description.permutations.len()],
-            turn: 0,
+            iteration: 0,
         })
     }
 
@@ -177,7 +177,7 @@ impl ReferenceState<'_> {
         let operand = i.operands().first().map(|&name| self.values[name as usize].clone());
         match (i.op, operand) {
             (Op::MemorySet, Some(cells)) => {
-                let row = row + self.turn * stride;
+                let row = row + self.iteration * stride;
                 memory.columns[column][row..row + cells.len()].copy_from_slice(&cells);
             }
             (Op::MemoryOpen, Some(opened)) => memory.index = opened[0],
@@ -203,7 +203,7 @@ impl ReferenceState<'_> {
         let [first, second, stride, _] = i.immediates.map(|word| word as usize);
         let row = match i.op {
             Op::RegionLoadAt | Op::RegionStoreAt => registers[second] as usize,
-            Op::RegionStore => second + self.turn * stride,
+            Op::RegionStore => second + self.iteration * stride,
             _ => second,
         };
         let rows = row..row + i.lanes as usize;

@@ -89,12 +89,12 @@ impl Region {
     /// Makes the lanes the rows from `row` on.
     #[track_caller]
     pub fn store(&self, row: u64, rows: &Value) {
-        self.store_each_turn(row, 0, rows);
+        self.store_each_iteration(row, 0, rows);
     }
 
-    /// As [`Region::store`]; where the block at hand is repeated, `stride` rows further in each turn.
+    /// As [`Region::store`]; where the block at hand is repeated, `stride` rows further in each iteration.
     #[track_caller]
-    pub fn store_each_turn(&self, row: u64, stride: u64, rows: &Value) {
+    pub fn store_each_iteration(&self, row: u64, stride: u64, rows: &Value) {
         self.take(Op::RegionStore, rows, [row, stride]);
     }
 

@@ -54,7 +54,7 @@ impl Memory {
         Memory { memory, rows }
     }
 
-    /// A memory of rows of zeros, before [`Memory::set_each_turn`].
+    /// A memory of rows of zeros, before [`Memory::set_each_iteration`].
     pub fn zeros(
         tracer: &Tracer,
         name: &str,
@@ -67,12 +67,12 @@ impl Memory {
         Memory { memory: tracer.secret_memory(shape), rows }
     }
 
-    /// Sets the row `first`, and where the block at hand is repeated, one `stride` rows further in each turn; before any
+    /// Sets the row `first`, and where the block at hand is repeated, one `stride` rows further in each iteration; before any
     /// access.
     #[track_caller]
-    pub fn set_each_turn(&self, first: u64, stride: u64, row: &[Value]) {
+    pub fn set_each_iteration(&self, first: u64, stride: u64, row: &[Value]) {
         for (column, cell) in row.iter().enumerate() {
-            self.memory.set_each_turn(column, first, stride, cell);
+            self.memory.set_each_iteration(column, first, stride, cell);
         }
     }
 

@@ -57,7 +57,7 @@ impl Queue {
     }
 
     /// After so many pushes and pops, levels move their slots as they did before: as a [`LoopState`], a queue is pushed to
-    /// and popped from a multiple of this in each turn.
+    /// and popped from a multiple of this in each iteration.
     pub fn period(&self) -> u64 {
         1 << self.top.depth()
     }

@@ -218,9 +218,10 @@ fn random_part(
                 continue;
             }
             10 => {
-                let turns = 1 + random.below(4);
+                let iterations = 1 + random.below(4);
                 let straight = (0, is_mixed);
-                state = t.repeat(turns, state, |state| random_part(t, random, state, straight));
+                state =
+                    t.repeat(iterations, state, |state| random_part(t, random, state, straight));
                 continue;
             }
             11 => {
@@ -319,12 +320,13 @@ fn garbled_values_and_shares_meet_in_blocks() -> Result {
     random_runs(seeds.draw(), 3, true, &["mixed --broadcast star", masks])
 }
 
-/// A loop of so many turns, and what is before and behind it.
-fn stated_loop(turns: u64) -> impl Program {
+/// A loop of so many iterations, and what is before and behind it.
+fn stated_loop(iterations: u64) -> impl Program {
     program("stated_loop").party("site_a").party("site_b").trace(move |t, _| {
         let number = |site| t.input(site, 1).number::<U32>("x").vector::<U32>().get(0);
         let (a, b) = (number("site_a"), number("site_b"));
-        let (a, _) = t.repeat(turns, (a.max(&b), &a ^ &b), |(a, b)| (&a * &b + 1, a % (b | 1)));
+        let (a, _) =
+            t.repeat(iterations, (a.max(&b), &a ^ &b), |(a, b)| (&a * &b + 1, a % (b | 1)));
         t.output("result", &["site_a", "site_b"]).number("x", &(a + b)).write();
         Ok(())
     })

@@ -70,6 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         protocol: "garbled".to_string(),
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
+        region_frames: 0,
         // An eighth of the pages that the living values need: 128 of 32 wires in each.
         frame_count: (live / 128 / 8).max(16),
         computing: None,

@@ -36,6 +36,8 @@ pub struct PlanOptions {
     pub port_order: PortOrder,
     /// The memory limit as the user stated it; only recorded.
     pub memory_limit_bytes: u64,
+    /// Pages of regions that a run holds in memory, if not all; only recorded.
+    pub region_frames: u64,
     /// Frames that fit into it, all buffers accounted for.
     pub frame_count: u64,
     /// How many of the program's parties compute, if not all.
@@ -228,6 +230,7 @@ impl<W: Write> Scheduled<W> {
             protocol: options.protocol.clone(),
             port_order: options.port_order,
             memory_limit_bytes: options.memory_limit_bytes,
+            region_frames: options.region_frames,
             computing: options.computing,
             layout: options.layout,
             page_wires: options.page_wires,

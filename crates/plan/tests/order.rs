@@ -226,6 +226,7 @@ proptest! {
             protocol: "test".to_string(),
             port_order: phineus_bytecode::PortOrder::Given,
             memory_limit_bytes: 0,
+            region_frames: 0,
             frame_count: 16,
             computing: None,
             layout: Layout::wires(1),

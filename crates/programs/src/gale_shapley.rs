@@ -27,8 +27,8 @@ use super::graph::{bits_below, public_column};
 use super::layers::numbered;
 use super::{SITES, sites};
 
-/// The most pairs: a table has a column for each.
-const PAIRS_MAX: u64 = 4096;
+/// The most pairs: their lists are sorted, by some 25 million instructions.
+const PAIRS_MAX: u64 = 2048;
 
 /// Matches proposers with reviewers.
 pub(super) struct GaleShapley;
@@ -240,9 +240,9 @@ impl Program for GaleShapley {
         let to = receivers(arguments, &names)?;
         let mut matching = Matching::new(tracer, &sizes);
         let period = matching.queue.period();
-        let (turns, rest) = (sizes.proposals() / period, sizes.proposals() % period);
+        let (iterations, rest) = (sizes.proposals() / period, sizes.proposals() % period);
         let queue = matching.queue.clone();
-        matching.queue = tracer.repeat(turns, queue, |queue| {
+        matching.queue = tracer.repeat(iterations, queue, |queue| {
             matching.queue = queue;
             (0..period).for_each(|_| matching.propose(&sizes));
             matching.queue.clone()

@@ -20,7 +20,7 @@ use phineus_oblivious::MemoryMethod;
 
 use super::choices::{memory_method, memory_parameter};
 use super::random::random_table;
-use super::sites;
+use super::{sites, unrolled};
 use hash::{Bytes, bits_joined, pbkdf2};
 use mix::{SalsaBlock, ro_mix};
 
@@ -51,7 +51,11 @@ impl Cost {
             count if count <= BYTES_MAX => Ok(count),
             _ => Err(arguments.bad(name, &format!("1 to {BYTES_MAX}"))),
         };
-        Ok(Cost { n, r: small("r")?, p: small("p")?, length: small("dklen")? })
+        let cost = Cost { n, r: small("r")?, p: small("p")?, length: small("dklen")? };
+        // A row is mixed in each of two loops: 2 r blocks of some 180 instructions.
+        let mixed = 2 * 180 * 2 * u128::from(cost.r * cost.p);
+        unrolled::limited(mixed, "use a smaller r or p")?;
+        Ok(cost)
     }
 }
 

@@ -15,7 +15,7 @@ use phineus_bytecode::{
 };
 use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{Driver, FrameMemory, Inputs, Regions, RunMemory, run};
+use phineus_engine::{Driver, FrameMemory, Inputs, RegionSwap, Regions, RunMemory, run};
 use phineus_frontend::{ClosureProgram, Value, column, program};
 use phineus_oblivious::{Memory, MemoryMethod};
 use phineus_ot::SessionId;
@@ -131,6 +131,7 @@ fn planned(pattern: Pattern, method: MemoryMethod) -> Vec<u8> {
         protocol: "garbled".to_string(),
         port_order: PortOrder::Near,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count: 200,
         computing: None,
         layout: Layout::wires(16),
@@ -155,7 +156,8 @@ fn execute<D: Driver>(bytes: &[u8], driver: D) -> Vec<u64> {
     assert_eq!(plan.spill_slot_count, 0, "all of it is in memory");
     let frames = FrameMemory::new(plan.frame_count as u32, plan.page_bytes() as u32);
     let mut memory = RunMemory::new(frames.expect("memory"), None);
-    memory.regions = Regions::new(reader.description(), plan.layout).expect("memory");
+    let regions = Regions::new(reader.description(), plan.layout, RegionSwap::none());
+    memory.regions = regions.expect("memory");
     let mut recording = Recording { driver, places: Vec::new() };
     run(&mut reader, &mut recording, &mut memory, &mut |_| true).expect("the run succeeds");
     recording.places

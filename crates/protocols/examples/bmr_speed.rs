@@ -151,6 +151,7 @@ fn plans(parties: usize, instances: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> 
         protocol: "bmr".to_string(),
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count: 1 << 12,
         computing: None,
         layout,

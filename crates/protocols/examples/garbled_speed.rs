@@ -129,6 +129,7 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
         protocol: "garbled".to_string(),
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count: 1000,
         computing: None,
         layout: phineus_protocols::garbled::layout(),

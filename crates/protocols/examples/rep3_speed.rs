@@ -112,6 +112,7 @@ fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
         protocol: "rep3".to_string(),
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count: if is_large { 1 << 8 } else { 1 << 14 },
         layout: layout(),
         page_wires: if is_large { 1 << 14 } else { 4096 },

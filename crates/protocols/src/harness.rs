@@ -12,8 +12,8 @@ use phineus_bytecode::{
 use phineus_channels::{Channel, MemoryChannel, Traffic, memory_pair_named};
 use phineus_crypto::{Block, Prg};
 use phineus_engine::{
-    ClearDriver, FrameMemory, Inputs, Outputs, Regions, RunMemory, Storage, StorageBackend,
-    StorageConfig, run,
+    ClearDriver, FrameMemory, Inputs, Outputs, RegionSwap, Regions, RunMemory, Storage,
+    StorageBackend, StorageConfig, run,
 };
 use phineus_plan::{Error, Lookahead, OrderOptions, PlanOptions, check, check_order, order, plan};
 
@@ -56,6 +56,7 @@ pub(crate) fn options(
         protocol: protocol.to_string(),
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count,
         computing: None,
         layout,
@@ -103,7 +104,7 @@ pub(crate) fn memory(description: &Description) -> RunMemory {
         depth: 8,
     };
     let storage = (config.slots > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    let regions = Regions::new(description, plan.layout).expect("memory");
+    let regions = Regions::new(description, plan.layout, RegionSwap::none()).expect("memory");
     RunMemory { frames, storage, regions }
 }
 

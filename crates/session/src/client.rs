@@ -206,7 +206,7 @@ impl ClientPass {
                 return Err(error.into());
             }
             // How often a block is repeated is stated by the program.
-            entered[block] += u64::from(state.as_ref().is_none_or(|state| state.turn() == 0));
+            entered[block] += u64::from(state.as_ref().is_none_or(|state| state.iteration() == 0));
             turns[block] += 1;
             readers[block].for_each::<Failure>(|instruction| {
                 client.step(instruction)?;

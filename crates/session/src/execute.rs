@@ -8,8 +8,9 @@ use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    BlockProgram, Carried, Driver, FrameMemory, Inputs, OwnPermutations, Regions, RunMemory,
-    Storage, StorageBackend, StorageConfig, StorageError, StorageStatistics, run, run_blocks,
+    BlockProgram, Carried, Driver, FrameMemory, Inputs, OwnPermutations, RegionSwap, Regions,
+    RunMemory, Storage, StorageBackend, StorageConfig, StorageError, StorageStatistics, run,
+    run_blocks,
 };
 
 use crate::cancel::Cancel;
@@ -60,6 +61,8 @@ pub struct RunResult {
     pub traffic: Traffic,
     pub wire_traffic: Traffic,
     pub storage: StorageStatistics,
+    /// What was paged of regions on demand.
+    pub regions: StorageStatistics,
     pub storage_name: &'static str,
     pub running: Duration,
     /// An estimate, from samples.
@@ -218,7 +221,9 @@ impl Job<'_> {
     pub fn memory(&self) -> Result<RunMemory, Failure> {
         let plan = self.planned.plan();
         let page_bytes = plan.page_bytes();
+        let region_pages = Regions::pages(&self.planned.description, plan.layout);
         for (number, what) in [
+            (region_pages, "pages of regions"),
             (page_bytes, "wires in a page"),
             (plan.frame_count, "frames"),
             (plan.spill_slot_count, "spill slots"),
@@ -229,7 +234,9 @@ impl Job<'_> {
             }
         }
         let mut memory = frames_and_swap(plan, self.swap_dir, self.backend)?;
-        memory.regions = Regions::new(&self.planned.description, plan.layout)?;
+        let (frames, directory, backend) = (plan.region_frames, self.swap_dir, self.backend);
+        let swap = RegionSwap { frames, directory, backend };
+        memory.regions = Regions::new(&self.planned.description, plan.layout, swap)?;
         Ok(memory)
     }
 

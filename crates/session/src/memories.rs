@@ -8,8 +8,8 @@ use phineus_bytecode::{Description, FileKind, Memory, MemoryMethod, PlanDescript
 use phineus_channels::NetworkModel;
 use phineus_frontend::Traced;
 use phineus_oblivious::memory::{
-    MemoryUsage, ProgramBlocks, Unrolling, accesses_of_a_turn, expand, instructions_of_a_turn, sample,
-    usages,
+    MemoryUsage, ProgramBlocks, Unrolling, accesses_of_a_turn, expand, instructions_of_a_turn,
+    sample, usages,
 };
 use phineus_plan::{Scratch, ScratchFile};
 use phineus_tables::quantity;
@@ -17,13 +17,13 @@ use phineus_tables::quantity;
 use crate::agreement::plain;
 use crate::failure::{Exit, Failure, codes};
 use crate::memory_choice::{MemoryChoice, MemoryPrice};
+use crate::memory_loops::AccessedBlocks;
 use crate::planned::PlannedFile;
 use crate::planning::{openers, opening_nothing};
 use crate::prediction::{predict, sent_bytes};
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
 use crate::traced::{TracedFile, traced_blocks};
-use crate::memory_loops::AccessedBlocks;
 
 /// How programs that only use a memory are planned and predicted.
 #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ fn with_methods(
 ) -> Result<TracedFile, Failure> {
     let output = scratch.file();
     let unrolled = blocks.unrolled(&traced.description, methods, is_kept)?;
-    let unrolling = unrolled.as_deref().map_or(Unrolling::Whole, Unrolling::Turns);
+    let unrolling = unrolled.as_deref().map_or(Unrolling::Whole, Unrolling::Iterations);
     let mut readers = blocks.readers()?;
     let program = ProgramBlocks {
         description: &traced.description,

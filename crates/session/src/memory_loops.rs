@@ -1,4 +1,4 @@
-//! [`AccessedBlocks`]: the blocks of a program with memories, and how many turns of each become one.
+//! [`AccessedBlocks`]: the blocks of a program with memories, and how many iterations of each become one.
 //!
 //! What a memory keeps between two shuffles is not handed from one block to the next. So a block should have as many
 //! accesses as are made between two shuffles, and a loop with fewer is unrolled until it does. Short programs become
@@ -14,7 +14,7 @@ use crate::traced::TracedFile;
 /// About how many instructions become one block however often its parts are repeated.
 const WHOLE_INSTRUCTIONS: u64 = 1 << 18;
 
-/// About how many instructions a block has at most after unrolling, unless a turn alone has more.
+/// About how many instructions a block has at most after unrolling, unless an iteration alone has more.
 const BLOCK_INSTRUCTIONS: u64 = 1 << 23;
 
 /// The most instructions of one block: some gigabytes of a program file.
@@ -58,7 +58,7 @@ impl AccessedBlocks {
         self.files.iter().map(ProgramFile::reader).collect()
     }
 
-    /// Of each block, how many turns become one; nothing if all blocks become one. `is_kept` says whether the protocol
+    /// Of each block, how many iterations become one; nothing if all blocks become one. `is_kept` says whether the protocol
     /// keeps rows from one block to another.
     ///
     /// # Errors
@@ -72,21 +72,21 @@ impl AccessedBlocks {
         let memories: Vec<(&Memory, MemoryMethod)> =
             description.memories.iter().zip(methods.iter().copied()).collect();
         let mut readers = self.readers()?;
-        let mut turns = Vec::new();
+        let mut iterations = Vec::new();
         let mut all = 0u64;
         for (reader, &times) in readers.iter_mut().zip(&self.times) {
             let accesses = usages(std::slice::from_mut(reader), &[1])?;
             let accesses: Vec<u64> = accesses.iter().map(|usage| usage.accesses()).collect();
-            let of_a_turn = reader.instruction_count() + accessing(&memories, &accesses);
-            all = all.saturating_add(of_a_turn.saturating_mul(times));
-            turns.push(turns_of_one(&memories, &accesses, (of_a_turn, times)));
+            let of_an_iteration = reader.instruction_count() + accessing(&memories, &accesses);
+            all = all.saturating_add(of_an_iteration.saturating_mul(times));
+            iterations.push(iterations_of_one(&memories, &accesses, (of_an_iteration, times)));
         }
         let is_one_block = self.files.len() == 1;
         if is_one_block || all <= WHOLE_INSTRUCTIONS {
             return Ok(None);
         }
         if is_kept {
-            return Ok(Some(turns));
+            return Ok(Some(iterations));
         }
         if all > INSTRUCTIONS_MAX {
             let message = format!(
@@ -95,7 +95,8 @@ impl AccessedBlocks {
                 all.div_ceil(1_000_000),
                 INSTRUCTIONS_MAX / 1_000_000
             );
-            let remedy = format!("make it smaller, or run it under one of {}", crate::planning::openers());
+            let remedy =
+                format!("make it smaller, or run it under one of {}", crate::planning::openers());
             return Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy));
         }
         Ok(None)
@@ -106,14 +107,14 @@ impl AccessedBlocks {
 fn accessing(memories: &[(&Memory, MemoryMethod)], accesses: &[u64]) -> u64 {
     let memories = memories.iter().zip(accesses);
     let of = memories.map(|(&(shape, method), &accesses)| {
-        let of_a_turn = instructions_of_a_turn(shape, method).saturating_mul(accesses);
-        of_a_turn / accesses_of_a_turn(shape, method)
+        let of_an_iteration = instructions_of_a_turn(shape, method).saturating_mul(accesses);
+        of_an_iteration / accesses_of_a_turn(shape, method)
     });
     of.sum()
 }
 
-/// How many turns of a block become one: so many that each memory is accessed as often as between two shuffles.
-fn turns_of_one(
+/// How many iterations of a block become one: so many that each memory is accessed as often as between two shuffles.
+fn iterations_of_one(
     memories: &[(&Memory, MemoryMethod)],
     accesses: &[u64],
     (instructions, times): (u64, u64),
@@ -122,7 +123,7 @@ fn turns_of_one(
     let wanted = memories
         .map(|(&(shape, method), &accesses)| accesses_of_a_turn(shape, method).div_ceil(accesses));
     let most = (BLOCK_INSTRUCTIONS / instructions.max(1)).clamp(1, times);
-    let turns = wanted.max().unwrap_or(1).clamp(1, most);
+    let iterations = wanted.max().unwrap_or(1).clamp(1, most);
     // As equal as can be, so that the rest is about as long.
-    times.div_ceil(times.div_ceil(turns))
+    times.div_ceil(times.div_ceil(iterations))
 }

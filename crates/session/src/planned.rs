@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use phineus_bytecode::{Description, Flow, Hash, PlanDescription};
 use phineus_correlated::demand::BatchScale;
-use phineus_engine::CarriedLayout;
+use phineus_engine::{CarriedLayout, Regions};
 use phineus_protocols::batch_scale;
 
 use crate::failure::Failure;
@@ -56,6 +56,34 @@ impl PlannedFile {
     pub fn is_garbled(&self) -> bool {
         let of_blocks = self.blocks.as_ref().is_some_and(|blocks| blocks.parts[0].is_garbled());
         self.garbling.is_some() || of_blocks
+    }
+
+    /// How many pages of regions are touched that may not be in memory: as many at most are read in, and written out.
+    pub fn region_touches(&self) -> Result<u64, Failure> {
+        let times = self.blocks.as_ref().map(|blocks| blocks.flow.times_or_once());
+        let parts = match &self.blocks {
+            None => vec![(&self.file, 1)],
+            Some(blocks) => {
+                let files = blocks.parts.iter().map(|part| &part.file);
+                files.zip(times.into_iter().flatten()).collect()
+            }
+        };
+        let (description, layout) = (&self.description, self.plan().layout);
+        let mut touches = 0u64;
+        if self.plan().region_frames == 0 {
+            return Ok(touches);
+        }
+        for (file, times) in parts {
+            let mut of_one = 0;
+            file.reader()?.for_each::<Failure>(|instruction| {
+                if instruction.op.is_region() {
+                    of_one += Regions::touched_pages(description, layout, instruction);
+                }
+                Ok(())
+            })?;
+            touches = touches.saturating_add(of_one * times);
+        }
+        Ok(touches)
     }
 
     /// Bytes of the plan.

@@ -95,7 +95,12 @@ impl PlannedFile {
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = PlanFigures::of_plan(plan, reader.frame_count() as u64);
         let layout = situation.layout();
-        let state_bytes = PlanFigures::state_bytes(&traced.description, layout, &traced.file)?;
+        let state_bytes = PlanFigures::state_bytes(
+            &traced.description,
+            layout,
+            plan.region_frames,
+            &traced.file,
+        )?;
         let budget = situation.budget(PlanFigures { garbling_bytes, state_bytes, ..figures });
         if budget.total() > situation.limit_bytes {
             return Err(does_not_fit(situation.limit_bytes, budget.total()));
@@ -315,6 +320,7 @@ fn plan_program(
         state_bytes: PlanFigures::state_bytes(
             &traced.description,
             situation.layout(),
+            PlanFigures::region_frames(&traced.description, situation),
             &traced.file,
         )?,
         ..PlanFigures::default()

@@ -6,6 +6,7 @@
 use phineus_bytecode::PlanDescription;
 use phineus_channels::{NetworkModel, TransportKind};
 use phineus_correlated::semi_honest::costs::PairCosts;
+use phineus_engine::REGION_PAGE_BYTES;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::costs::{GarbledAmounts, garbling_costs, totals as garbling};
 use phineus_protocols::bmr::limits::LONGEST_AHEAD_BYTES;
@@ -155,7 +156,9 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let compute = total(totals::COMPUTE_NS) * 1e-9;
     let setup = total(totals::SETUP_NS) * 1e-9;
     let before = total(mixed::totals::PREPROCESSING_NS) * 1e-9;
-    let storage = pages * page_bytes / DISK_BYTES_PER_S;
+    // Regions are read and written where they are needed, and nothing is done meanwhile.
+    let touched = planned.region_touches().unwrap_or(0) as f64 * f64::from(REGION_PAGE_BYTES);
+    let storage = (pages * page_bytes + 2.0 * touched) / DISK_BYTES_PER_S;
     // Who makes authenticated correlated randomness or garbles is ahead of its peer by half of what
     // a channel takes: more than that lies in a batch, unless windows are as long as one.
     let is_short = planned.ahead_bytes < LONGEST_AHEAD_BYTES;

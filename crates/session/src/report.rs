@@ -159,6 +159,11 @@ pub struct RunReport {
     pub kernel: String,
     pub storage: String,
     pub page_bytes: u64,
+    /// Pages of regions that were paged on demand.
+    #[serde(default)]
+    pub region_pages_in: u64,
+    #[serde(default)]
+    pub region_pages_out: u64,
     pub instructions: u64,
     pub wire_bytes_sent: u64,
     pub wire_bytes_received: u64,
@@ -221,6 +226,8 @@ impl RunReport {
             kernel: phineus_crypto::kernel_name().to_owned(),
             storage: executed.storage_name.to_owned(),
             page_bytes: plan.page_bytes(),
+            region_pages_in: executed.regions.pages_in,
+            region_pages_out: executed.regions.pages_out,
             instructions: plan.instruction_count,
             wire_bytes_sent: executed.wire_traffic.sent_bytes,
             wire_bytes_received: executed.wire_traffic.received_bytes,

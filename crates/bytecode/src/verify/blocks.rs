@@ -37,8 +37,8 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
     for (number, end) in blocks.flow.blocks.iter().enumerate() {
         let mut block = reader(number)?;
         let own = block.description().clone();
-        let (is_last, turns) = (end.next == Successor::End, end.next.turns());
-        let place = BlockPlace { is_first: number == 0, is_last, turns };
+        let (is_last, iterations) = (end.next == Successor::End, end.next.iterations());
+        let place = BlockPlace { is_first: number == 0, is_last, iterations };
         let (mut loaded, mut stored, mut opened) = (Vec::new(), Vec::new(), Vec::new());
         let mut is_private = false;
         let checker = Verifier::new(block.kind(), &own).of_block(place);
@@ -94,7 +94,9 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
     if violations.is_empty() {
         violations.extend(memories.iter().filter_map(|(memory, used)| {
             let block = used.set_late(&blocks.flow)?;
-            Some(whole(format!("block {block} sets cells of memory {memory} after an access to it")))
+            Some(whole(format!(
+                "block {block} sets cells of memory {memory} after an access to it"
+            )))
         }));
     }
     violations.truncate(FAULTS_MAX);

@@ -110,17 +110,17 @@ impl Verifier<'_> {
         }
     }
 
-    /// The row behind those that an instruction touches in any turn of its block; nothing beyond 2^64.
+    /// The row behind those that an instruction touches in any iteration of its block; nothing beyond 2^64.
     fn last_row(&self, row: u64, stride: u64, lanes: u32) -> Option<u64> {
-        let turns = self.place.map_or(1, |place| place.turns);
-        let further = stride.checked_mul(turns.saturating_sub(1))?;
+        let iterations = self.place.map_or(1, |place| place.iterations);
+        let further = stride.checked_mul(iterations.saturating_sub(1))?;
         row.checked_add(further)?.checked_add(lanes.into())
     }
 
     fn in_steps(&self, stride: u64) -> String {
         match self.place {
-            Some(BlockPlace { turns: turns @ 2.., .. }) if stride > 0 => {
-                format!(" in each of {turns} turns, {stride} further each time")
+            Some(BlockPlace { iterations: iterations @ 2.., .. }) if stride > 0 => {
+                format!(" in each of {iterations} iterations, {stride} further each time")
             }
             Some(_) | None => String::new(),
         }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use phineus_bytecode::{Description, Op, Phase, PlanDescription, RoundModel};
 use phineus_correlated::mascot::Kind;
 use phineus_crypto::field::FieldName;
+use phineus_engine::{REGION_PAGE_BYTES, Regions};
 use phineus_protocols::bmr::costs::{kept_bytes, totals as garbling};
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
@@ -352,6 +353,19 @@ fn print_costs(
             quantity::bytes(planned.length_bytes()?)
         ),
     )?;
+    if plan.region_frames > 0 {
+        let pages = Regions::pages(&planned.description, plan.layout);
+        let bytes = |pages: u64| quantity::bytes(pages * u64::from(REGION_PAGE_BYTES));
+        line(
+            "regions",
+            format!(
+                "{} of {} in memory, the rest paged on demand: at most {} pages in and as many out",
+                bytes(plan.region_frames),
+                bytes(pages),
+                quantity::count(planned.region_touches()?)
+            ),
+        )?;
+    }
     let seconds = |s: f64| quantity::duration(Duration::from_secs_f64(s));
     let network = match explain.net {
         Some(_) => "on that network",

@@ -28,8 +28,8 @@ pub struct ProgramBlocks<'a, R> {
 /// How blocks that are repeated are unrolled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unrolling<'a> {
-    /// Of each block, how many turns become one.
-    Turns(&'a [u64]),
+    /// Of each block, how many iterations become one.
+    Iterations(&'a [u64]),
     /// All of them: the program becomes one block.
     Whole,
 }
@@ -69,18 +69,20 @@ pub fn expand<R: Read + Seek>(
         tracer,
     };
     let last = stated.len() - 1;
-    for (at, (block, turns)) in stated.into_iter().enumerate() {
+    for (at, (block, iterations)) in stated.into_iter().enumerate() {
         let reader = &mut blocks[block];
         let kinds = kinds_of(reader, methods.len())?;
-        let turns_of_copy = match unrolling {
-            Unrolling::Whole => turns,
-            Unrolling::Turns(turns_of_copy) => turns_of_copy[block].clamp(1, turns),
+        let iterations_of_copy = match unrolling {
+            Unrolling::Whole => iterations,
+            Unrolling::Iterations(iterations_of_copy) => {
+                iterations_of_copy[block].clamp(1, iterations)
+            }
         };
-        let (repeats, rest) = (turns / turns_of_copy, turns % turns_of_copy);
-        expansion.block(reader, &kinds, Copies { first: 0, count: turns_of_copy, repeats })?;
+        let (repeats, rest) = (iterations / iterations_of_copy, iterations % iterations_of_copy);
+        expansion.block(reader, &kinds, Copies { first: 0, count: iterations_of_copy, repeats })?;
         if rest > 0 {
             expansion.next_block(is_one_block, repeats);
-            let first = repeats * turns_of_copy;
+            let first = repeats * iterations_of_copy;
             expansion.block(reader, &kinds, Copies { first, count: rest, repeats: 1 })?;
         }
         if at < last {
@@ -106,7 +108,7 @@ struct Copies {
     /// The first of them.
     first: u64,
     count: u64,
-    /// How often the new block runs in a row, with the turns behind these each time.
+    /// How often the new block runs in a row, with the iterations behind these each time.
     repeats: u64,
 }
 
@@ -127,32 +129,32 @@ impl Expansion {
         for (memory, kinds) in self.memories.iter_mut().zip(kinds) {
             memory.begin(kinds, copies.count);
         }
-        for turn in copies.first..copies.first + copies.count {
+        for iteration in copies.first..copies.first + copies.count {
             reader.for_each::<ProgramError>(|instruction| {
                 let mut instruction = *instruction;
                 if instruction.op == Op::MemorySet {
-                    // What moves with the turns of the old block moves with those of the new one.
+                    // What moves with the iterations of the old block moves with those of the new one.
                     let [_, _, row, stride] = &mut instruction.immediates;
-                    *row += turn * *stride;
+                    *row += iteration * *stride;
                     *stride *= if copies.repeats > 1 { copies.count } else { 0 };
                 }
                 self.step(&instruction);
                 Ok(())
             })?;
-            self.copying.end_turn();
+            self.copying.end_iteration();
         }
         Ok(())
     }
 
     /// Ends the block at hand, which is repeated so often, and begins another one, unless all become one.
-    fn next_block(&mut self, is_one_block: bool, turns: u64) {
+    fn next_block(&mut self, is_one_block: bool, iterations: u64) {
         if is_one_block {
             return;
         }
         self.memories.iter_mut().for_each(|memory| memory.rest());
         self.copying.end_block();
         let next = self.tracer.new_block();
-        self.tracer.repeated(turns, next);
+        self.tracer.repeated(iterations, next);
         self.tracer.begin(next);
     }
 

@@ -51,11 +51,7 @@ impl RestingRows {
 
     /// Rows of zeros that are going to be shuffled, with their numbers in one more column.
     #[track_caller]
-    pub(super) fn numbered(
-        tracer: &Tracer,
-        elements: &[ElementType],
-        rows: u64,
-    ) -> RestingRows {
+    pub(super) fn numbered(tracer: &Tracer, elements: &[ElementType], rows: u64) -> RestingRows {
         let items = items_of(rows);
         let bits = index_bits(items);
         let number = ElementType::unsigned(bits);

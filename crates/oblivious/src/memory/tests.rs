@@ -210,8 +210,8 @@ fn narrow_rows() {
     }
 }
 
-/// A loop that changes a row in each turn, behind one that sets the rows, and accesses before and after.
-fn looping(rows: u64, turns: u64, method: MemoryMethod) -> ClosureProgram {
+/// A loop that changes a row in each iteration, behind one that sets the rows, and accesses before and after.
+fn looping(rows: u64, iterations: u64, method: MemoryMethod) -> ClosureProgram {
     program("looping").party("a").party("b").trace(move |t, _| {
         let cell = column("cell", CELL[1], Encoding::Number);
         let input = t.input("start", 2).by("a").column(cell.clone()).read();
@@ -219,12 +219,12 @@ fn looping(rows: u64, turns: u64, method: MemoryMethod) -> ClosureProgram {
         let mut memory = Memory::zeros(t, "rows", &CELL[1..], rows, method);
         let three = t.constant(CELL[1], Lane::from(3u8));
         let last = t.repeat(rows, lane(0), |value| {
-            memory.set_each_turn(0, 1, std::slice::from_ref(&value));
+            memory.set_each_iteration(0, 1, std::slice::from_ref(&value));
             value.mul(&three)
         });
         let index = |value: &Value| value.bit_slice(3, 12);
         let first = memory.read(&index(&lane(1))).swap_remove(0);
-        let state = t.repeat(turns, (last, lane(1).xor(&first)), |(sum, value)| {
+        let state = t.repeat(iterations, (last, lane(1).xor(&first)), |(sum, value)| {
             let found = memory.update(&index(&value), |row| vec![row[0].add(&value)]);
             let sum = sum.xor(&found[0]);
             memory.write(&index(&sum), std::slice::from_ref(&value));
@@ -251,17 +251,21 @@ fn loops_keep_memories() {
         for _ in 0..4 {
             let seed = seeds.draw();
             let mut random = SeededRng::new(seed);
-            let (rows, turns) = (2 + random.below(60), 2 + random.below(40));
-            let program = looping(rows, turns, method);
+            let (rows, iterations) = (2 + random.below(60), 2 + random.below(40));
+            let program = looping(rows, iterations, method);
             let arguments = Arguments::new(&program, []).expect("no parameters");
             let mut table = Table::new(vec![column("cell", CELL[1], Encoding::Number)]);
             (0..2).for_each(|_| table.push(&[random.lane(CELL[1].width())]));
             let inputs = [table];
             let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
-            let some: Vec<u64> = (0..8).map(|_| 1 + random.below(turns + 2)).collect();
-            for unrolling in [Unrolling::Whole, Unrolling::Turns(&[1; 8]), Unrolling::Turns(&some)] {
+            let some: Vec<u64> = (0..8).map(|_| 1 + random.below(iterations + 2)).collect();
+            for unrolling in
+                [Unrolling::Whole, Unrolling::Iterations(&[1; 8]), Unrolling::Iterations(&some)]
+            {
                 let found = run_unrolled(&program, &arguments, method, unrolling, &inputs);
-                let case = format!("{method:?}, {unrolling:?}, {rows} rows, {turns} turns, seed {seed}");
+                let case = format!(
+                    "{method:?}, {unrolling:?}, {rows} rows, {iterations} iterations, seed {seed}"
+                );
                 let rows = |tables: &[Table]| -> Vec<Lane> {
                     (0..tables[0].row_count()).map(|row| tables[0].cell(row, 0)).collect()
                 };
@@ -279,7 +283,8 @@ fn run_unrolled(
     inputs: &[Table],
 ) -> Vec<Table> {
     let (mut file, _) = trace_to_file(program, arguments).expect("it is traced");
-    let directory = BlockDirectory::read(&mut file).expect("it is read").expect("of several blocks");
+    let directory =
+        BlockDirectory::read(&mut file).expect("it is read").expect("of several blocks");
     let open = |block: usize| directory.open(file.try_clone().expect("a handle"), block);
     let mut blocks: Vec<_> =
         (0..directory.places.len()).map(|block| open(block).expect("a block")).collect();

@@ -55,6 +55,7 @@ pub fn options(frame_count: u64, lookahead_frames: u64, lookahead_ns: u64) -> Pl
         protocol: "test".to_string(),
         port_order: PortOrder::Near,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count,
         computing: None,
         layout: phineus_bytecode::Layout::wires(1),

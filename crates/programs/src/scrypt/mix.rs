@@ -108,7 +108,7 @@ pub(super) fn ro_mix(
     let mut memory = Memory::zeros(tracer, "rows", &elements, n, method);
     x = tracer.repeat(n, x, |x| {
         let row: Vec<Value> = x.iter().flat_map(SalsaBlock::halves).collect();
-        memory.set_each_turn(0, 1, &row);
+        memory.set_each_iteration(0, 1, &row);
         block_mix(&x)
     });
     tracer.repeat(n, x, |x| {

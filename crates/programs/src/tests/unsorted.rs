@@ -106,6 +106,7 @@ fn planned_with<F: Field>(
         protocol: "spdz".to_owned(),
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count: 1 << 10,
         computing: None,
         layout,

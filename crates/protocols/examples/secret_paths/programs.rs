@@ -83,6 +83,7 @@ pub fn planned(
         protocol: protocol.to_string(),
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count,
         computing: None,
         layout,

@@ -46,6 +46,7 @@ fn planned(program: &[u8], frame_count: u64, unit_bytes: u16) -> Vec<u8> {
         protocol: "garbled".to_string(),
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
+        region_frames: 0,
         frame_count,
         computing: None,
         layout: phineus_bytecode::Layout::wires(unit_bytes),

@@ -2,17 +2,20 @@
 
 use phineus_bytecode::{Description, Layout, PlanDescription};
 use phineus_correlated::demand::BatchScale;
-use phineus_engine::{PermutationPeak, Regions};
+use phineus_engine::{PermutationPeak, REGION_PAGE_BYTES, Regions};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
 use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 
-use super::INDEX_ENTRY_BYTES;
+use super::{BudgetParameters, INDEX_ENTRY_BYTES};
 use crate::failure::Failure;
 use crate::program_file::ProgramFile;
 use crate::protocol::{PreprocessingFigures, Protocol};
+
+/// The fewest pages of regions in memory if not all are.
+const REGION_FRAMES_MIN: u64 = 16;
 
 /// The figures of a plan that memory depends on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,16 +70,28 @@ impl PlanFigures {
         }
     }
 
-    /// What regions, registers and permutations of a program take.
+    /// Pages of regions that a run holds in memory, if not all: a quarter of the limit where all would take more than
+    /// half of it. The rest is paged on demand.
+    pub fn region_frames(description: &Description, situation: &BudgetParameters) -> u64 {
+        let pages = Regions::pages(description, situation.layout());
+        let limit = situation.limit_bytes / u64::from(REGION_PAGE_BYTES);
+        match pages <= limit / 2 {
+            true => 0,
+            false => (limit / 4).max(REGION_FRAMES_MIN).min(pages),
+        }
+    }
+
+    /// What regions, registers and permutations of a program take, with so many pages of regions in memory.
     ///
     /// # Errors
     /// If the program cannot be read.
     pub fn state_bytes(
         description: &Description,
         layout: Layout,
+        region_frames: u64,
         program: &ProgramFile,
     ) -> Result<u64, Failure> {
-        let regions = Regions::bytes(description, layout);
+        let regions = Regions::bytes(description, layout, region_frames);
         if description.permutations.is_empty() {
             return Ok(regions);
         }

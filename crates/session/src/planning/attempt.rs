@@ -7,6 +7,7 @@ use phineus_protocols::spdz::Masks;
 use super::{PREFETCH_NS, planner_memory};
 use crate::failure::Failure;
 use crate::memory_budget::BudgetParameters;
+use crate::memory_budget::PlanFigures;
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
 use crate::traced::TracedFile;
@@ -36,6 +37,7 @@ pub(super) fn plan_once(
         protocol: protocol.name().to_owned(),
         port_order: protocol.port_order(),
         memory_limit_bytes: situation.limit_bytes,
+        region_frames: PlanFigures::region_frames(&traced.description, situation),
         frame_count,
         computing: Some(traced.computing as u16),
         layout: situation.layout(),

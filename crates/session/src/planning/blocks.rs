@@ -3,7 +3,7 @@
 //! Each block is planned as a program of its own, for the same pages and layout. A run has the
 //! frames, slots and scratch of the block that needs the most of each, and what blocks carry beside
 //! them; what is garbled beside it has its own of all that. How often blocks run turns out in the
-//! run, unless loops have a stated number of turns: what is stated before counts each block once then.
+//! run, unless loops have a stated number of iterations: what is stated before counts each block once then.
 
 mod figures;
 

@@ -55,6 +55,7 @@ impl<'a> GarblingPlanner<'a> {
             protocol: PROTOCOL.to_owned(),
             port_order: PortOrder::Given,
             memory_limit_bytes: self.situation.limit_bytes,
+            region_frames: 0,
             frame_count: (frames_bytes / page_bytes).max(FRAMES_MIN),
             computing: None,
             layout: garbled::layout(),

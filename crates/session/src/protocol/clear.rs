@@ -172,6 +172,7 @@ pub fn run_clear(mut job: Job<'_>) -> Result<RunResult, Failure> {
         }
     }
     let (storage, storage_name) = storage_figures(&memory);
+    let regions = memory.regions.statistics().unwrap_or_default();
     Ok(RunResult {
         exchanges: 0,
         outputs: results(description, merged),
@@ -183,6 +184,7 @@ pub fn run_clear(mut job: Job<'_>) -> Result<RunResult, Failure> {
         traffic: Traffic::default(),
         wire_traffic: Traffic::default(),
         storage,
+        regions,
         storage_name,
         running: start.elapsed(),
         blocked_on_network: Duration::ZERO,

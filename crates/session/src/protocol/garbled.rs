@@ -6,9 +6,7 @@ use std::time::Instant;
 use phineus_bytecode::{CostModel, Layout, PlanDescription, RoundModel};
 use phineus_channels::{FramedChannel, only_channel};
 use phineus_protocols::garbled::limits::DRIVER_MEMORY_BYTES;
-use phineus_protocols::garbled::{
-    Evaluator, GARBLER, GarbledCosts, Garbler, Upcoming, totals,
-};
+use phineus_protocols::garbled::{Evaluator, GARBLER, GarbledCosts, Garbler, Upcoming, totals};
 
 use super::totals::totals_of_blocks;
 use super::{
@@ -206,6 +204,7 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
     let online = CounterSnapshot::of([&channel].into_iter()).since(&ready, running - set_up);
     let phases = Phases { set_up: ready.since(&before, set_up), online, ..Phases::default() };
     let (storage, storage_name) = storage_figures(&memory);
+    let regions = memory.regions.statistics().unwrap_or_default();
     let channel = channel.into_inner();
     let (traffic, wire_traffic) = traffic_of([&channel].into_iter());
     Ok(RunResult {
@@ -219,6 +218,7 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
         traffic,
         wire_traffic,
         storage,
+        regions,
         storage_name,
         running,
         blocked_on_network: watch.waited(),
@@ -233,14 +233,15 @@ fn upcoming(planned: &PlannedFile) -> Result<Upcoming, Failure> {
     };
     // Where what is opened decides which blocks run, all of it is in the first one.
     let stated = blocks.flow.stated().unwrap_or_else(|| vec![(0, 1)]);
-    let mut turns = Vec::new();
+    let mut iterations = Vec::new();
     for (block, times) in stated {
         let file = &blocks.parts[block].file;
         let has_inputs = file.reader()?.into_inputs().next().is_some();
-        turns.extend(has_inputs.then(|| (file.clone(), times)));
+        iterations.extend(has_inputs.then(|| (file.clone(), times)));
     }
-    let turns = turns.into_iter().flat_map(|(file, times)| (0..times).map(move |_| file.clone()));
-    Ok(Box::new(turns.flat_map(|file| -> Upcoming {
+    let iterations =
+        iterations.into_iter().flat_map(|(file, times)| (0..times).map(move |_| file.clone()));
+    Ok(Box::new(iterations.flat_map(|file| -> Upcoming {
         match file.program_reader() {
             Ok(reader) => Box::new(reader.into_inputs()),
             Err(error) => Box::new(std::iter::once(Err(error))),

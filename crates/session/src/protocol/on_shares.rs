@@ -86,6 +86,7 @@ impl DriverResult {
         let (traffic, wire_traffic) = traffic_of(self.channels.iter());
         let exchanges = self.channels.iter().map(FramedChannel::exchanges).max().unwrap_or(0);
         let (storage, storage_name) = storage_figures(memory);
+        let regions = memory.regions.statistics().unwrap_or_default();
         let RandomnessFigures { setup, making, used, waited, .. } = self.correlated;
         RunResult {
             exchanges,
@@ -105,6 +106,7 @@ impl DriverResult {
             traffic,
             wire_traffic,
             storage,
+            regions,
             storage_name,
             running: self.running,
             blocked_on_network: watch.waited(),

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 use phineus_bytecode::{Instruction, Lane, Op};
 use phineus_frontend::{Tracer, Value};
 
-/// Copies the instructions of one turn of an old block after another.
+/// Copies the instructions of one iteration of an old block after another.
 pub(super) struct Copying {
     tracer: Tracer,
     /// From which name of the old block on, what is added to a name in the new one; ascending.
     renamed: Vec<(u64, u64)>,
     /// Constants of one lane, by their old names.
     constants: HashMap<u64, Lane>,
-    /// Carried values that turns of the new block have stored, and those that the turn at hand stores.
+    /// Carried values that iterations of the new block have stored, and those that the iteration at hand stores.
     carried: BTreeMap<u32, Value>,
     stored: BTreeMap<u32, Value>,
 }
@@ -88,8 +88,8 @@ impl Copying {
         self.tracer.named(name, instruction.element, instruction.lanes)
     }
 
-    /// Ends a turn of the old block: what it stored is what the next one loads.
-    pub(super) fn end_turn(&mut self) {
+    /// Ends an iteration of the old block: what it stored is what the next one loads.
+    pub(super) fn end_iteration(&mut self) {
         self.carried.append(&mut self.stored);
         self.renamed.clear();
         self.constants.clear();

@@ -16,7 +16,7 @@ pub(super) struct ExpandedMemory {
     elements: Vec<ElementType>,
     rows: u64,
     method: MemoryMethod,
-    /// The kinds of the accesses of a turn, those that come next, and how many the block at hand has.
+    /// The kinds of the accesses of an iteration, those that come next, and how many the block at hand has.
     kinds: Vec<AccessKind>,
     next_kind: usize,
     accesses: u64,
@@ -76,17 +76,17 @@ impl ExpandedMemory {
         }
     }
 
-    /// Begins so many turns with accesses of these kinds, which follow those of the block at hand.
-    pub(super) fn begin(&mut self, kinds: &[AccessKind], turns: u64) {
+    /// Begins so many iterations with accesses of these kinds, which follow those of the block at hand.
+    pub(super) fn begin(&mut self, kinds: &[AccessKind], iterations: u64) {
         self.kinds = kinds.to_vec();
         self.next_kind = 0;
-        self.accesses = kinds.len() as u64 * turns;
+        self.accesses = kinds.len() as u64 * iterations;
     }
 
     /// Makes lanes the cells of a column from a row on.
     pub(super) fn set(&mut self, column: usize, [row, stride]: [u64; 2], cells: Value) {
         match &self.resting {
-            Some(resting) => resting.column(column).store_each_turn(row, stride, &cells),
+            Some(resting) => resting.column(column).store_each_iteration(row, stride, &cells),
             None => {
                 self.cells[column].insert(row, cells);
             }

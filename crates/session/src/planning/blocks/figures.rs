@@ -34,6 +34,7 @@ impl PlannedBlocks {
         for (part, times) in self.parts.iter().map(PlannedFile::plan).zip(times) {
             for (most, own) in [
                 (&mut plan.frame_count, part.frame_count),
+                (&mut plan.region_frames, part.region_frames),
                 (&mut plan.spill_slot_count, part.spill_slot_count),
                 (&mut plan.unbounded_page_count, part.unbounded_page_count),
                 (&mut plan.peak_wire_count, part.peak_wire_count),
@@ -129,14 +130,14 @@ impl PlannedBlocks {
             if let garbled @ 1.. = total(Y_AND_GATES) {
                 gates += &format!(", {} garbled AND gates", quantity::count(garbled));
             }
-            let turns = match times.as_ref().map(|times| times[block]) {
+            let iterations = match times.as_ref().map(|times| times[block]) {
                 _ if block == 0 => "once".to_owned(),
                 None => "each time".to_owned(),
                 Some(1) => "once".to_owned(),
                 Some(times) => format!("each of {} times", quantity::count(times)),
             };
             format!(
-                "{block} {turns}: {}, {} rounds, {} sent at most; {}",
+                "{block} {iterations}: {}, {} rounds, {} sent at most; {}",
                 gates,
                 total(totals::ROUNDS),
                 quantity::bytes(sent.unwrap_or(0)),
