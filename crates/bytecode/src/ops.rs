@@ -299,6 +299,13 @@ ops! {
     MemoryChange = 223 "memory_change" (Same) -> () [imm("memory"), imm("column")]
         single_lane, None;
 
+    /// The link to row `row` of the linked memory `memory`.
+    MemoryLink = 224 "memory_link" () -> (Same) [imm("memory"), imm("row")] single_lane, None;
+    /// As `memory_open`, for the row that a link leads to.
+    MemoryFollow = 225 "memory_follow" (Same) -> () [imm("memory")] one_word, None;
+    /// The link to the row behind the one that was accessed last; behind the last row is the first.
+    MemoryNext = 226 "memory_next" () -> (Same) [imm("memory")] single_lane, None;
+
     /// Directive: starts reading a spill slot into a frame.
     IssueSwapIn = 240 "issue_swap_in" () -> () [imm("frame"), imm("slot")] any, None;
     /// Directive: waits until the frame's page has arrived.

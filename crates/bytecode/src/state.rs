@@ -35,12 +35,21 @@ pub struct Memory {
     /// The method that the program asks for; otherwise the one of the least cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<MemoryMethod>,
+    /// Whether rows are found by links, each row once at most, and are never changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_linked: bool,
 }
 
 impl Memory {
     /// Bits of a row.
     pub fn row_bits(&self) -> u64 {
         self.columns.iter().map(|column| u64::from(column.width())).sum()
+    }
+
+    /// The type of a link to a row: wide enough for all rows.
+    pub fn link(&self) -> ElementType {
+        let bits = self.rows.max(2).next_power_of_two().trailing_zeros();
+        ElementType::unsigned(bits as u16)
     }
 }
 
@@ -54,10 +63,12 @@ pub enum MemoryMethod {
     SquareRoot,
     /// As `SquareRoot`, but one party finds the place in a table of its own.
     SquareRootTable,
+    /// Of linked rows: they lie in a secret order, and a link is the place of a row.
+    Linked,
 }
 
 impl MemoryMethod {
-    /// All methods.
+    /// All methods for rows at any index.
     pub const ALL: [MemoryMethod; 3] =
         [MemoryMethod::Scan, MemoryMethod::SquareRoot, MemoryMethod::SquareRootTable];
 
@@ -67,12 +78,14 @@ impl MemoryMethod {
             MemoryMethod::Scan => "scan",
             MemoryMethod::SquareRoot => "square-root",
             MemoryMethod::SquareRootTable => "square-root-table",
+            MemoryMethod::Linked => "linked",
         }
     }
 
     /// The method of this name.
     pub fn from_name(name: &str) -> Option<MemoryMethod> {
-        MemoryMethod::ALL.into_iter().find(|method| method.name() == name)
+        let all = MemoryMethod::ALL.into_iter().chain([MemoryMethod::Linked]);
+        all.into_iter().find(|method| method.name() == name)
     }
 }
 
@@ -181,6 +194,9 @@ pub(crate) fn faults(description: &Description) -> Vec<String> {
         }
         if rows == 0 {
             faults.push(format!("memory {index} has no rows"));
+        }
+        if memory.method == Some(MemoryMethod::Linked) && !memory.is_linked {
+            faults.push(format!("memory {index} has no links"));
         }
     }
     let bits = |memory: &Memory| u128::from(memory.row_bits()) * u128::from(memory.rows);

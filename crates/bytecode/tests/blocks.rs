@@ -87,7 +87,7 @@ fn right() -> Parts {
 }
 
 fn memory() -> Memory {
-    Memory { name: "rows".to_owned(), columns: vec![U8], rows: 4, method: None }
+    Memory { name: "rows".to_owned(), columns: vec![U8], rows: 4, method: None, is_linked: false }
 }
 
 impl Parts {

@@ -18,15 +18,16 @@ pub struct SecretMemory {
     tracer: Tracer,
     index: u64,
     columns: Vec<ElementType>,
+    link: ElementType,
 }
 
 impl Tracer {
     /// A new memory, whose cells are 0.
     pub fn secret_memory(&self, shape: Memory) -> SecretMemory {
-        let columns = shape.columns.clone();
+        let (columns, link) = (shape.columns.clone(), shape.link());
         let memories = &mut self.recording.borrow_mut().description.memories;
         memories.push(shape);
-        SecretMemory { tracer: self.clone(), index: memories.len() as u64 - 1, columns }
+        SecretMemory { tracer: self.clone(), index: memories.len() as u64 - 1, columns, link }
     }
 
     /// How many memories the program has.
@@ -111,13 +112,38 @@ impl SecretMemory {
         );
     }
 
+    /// The link to a row of a linked memory, after all cells are set.
+    #[track_caller]
+    pub fn link(&self, row: u64) -> Value {
+        self.take(Op::MemoryLink, self.link, [self.index, row, 0, 0])
+    }
+
+    /// Begins an access to the row that a link leads to.
+    ///
+    /// # Security
+    /// No row is accessed twice, whatever the data.
+    #[track_caller]
+    pub fn follow(&self, link: &Value) {
+        self.tracer.emit(Op::MemoryFollow, self.link, 1, &[link], [self.index, 0, 0, 0]);
+    }
+
+    /// The link to the row behind the one that was accessed last.
+    #[track_caller]
+    pub fn next_link(&self) -> Value {
+        self.take(Op::MemoryNext, self.link, [self.index, 0, 0, 0])
+    }
+
+    #[track_caller]
+    fn take(&self, op: Op, element: ElementType, immediates: [u64; 4]) -> Value {
+        let results = self.tracer.emit(op, element, 1, &[], immediates);
+        Value::result(&self.tracer, element, 1, results, 0)
+    }
+
     /// The cells of the row that was accessed last; zeros beyond the last row.
     #[track_caller]
     pub fn cells(&self) -> Vec<Value> {
         let cell = |(column, &element): (usize, &ElementType)| {
-            let immediates = [self.index, column as u64, 0, 0];
-            let results = self.tracer.emit(Op::MemoryCell, element, 1, &[], immediates);
-            Value::result(&self.tracer, element, 1, results, 0)
+            self.take(Op::MemoryCell, element, [self.index, column as u64, 0, 0])
         };
         self.columns.iter().enumerate().map(cell).collect()
     }

@@ -180,7 +180,13 @@ impl ReferenceState<'_> {
                 let row = row + self.iteration * stride;
                 memory.columns[column][row..row + cells.len()].copy_from_slice(&cells);
             }
-            (Op::MemoryOpen, Some(opened)) => memory.index = opened[0],
+            (Op::MemoryOpen | Op::MemoryFollow, Some(opened)) => memory.index = opened[0],
+            (Op::MemoryLink, None) => self.values.push(vec![Lane::from(column as u64)]),
+            (Op::MemoryNext, None) => {
+                let next = memory.index + Lane::ONE;
+                let rows = Lane::from(memory.columns[0].len() as u64);
+                self.values.push(vec![if next == rows { Lane::ZERO } else { next }]);
+            }
             (Op::MemoryChange, Some(changed)) => {
                 if let Some(cell) = memory.cell(column) {
                     *cell = changed[0];

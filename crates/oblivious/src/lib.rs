@@ -22,7 +22,7 @@ pub use compaction::compact;
 pub use join::{group_begins, join_unique, loop_join};
 pub use key::SortKey;
 pub use matching::Matching;
-pub use memory::{Memory, MemoryMethod};
+pub use memory::{LinkedRows, Memory, MemoryMethod};
 pub use merge::{MergeRecord, merge, merge_bitonic, merge_recorded};
 pub use network::{merge_comparators, sort_comparators};
 pub use queue::Queue;

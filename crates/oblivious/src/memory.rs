@@ -6,6 +6,7 @@
 
 mod accesses;
 mod expand;
+mod linked;
 mod position_map;
 mod scan;
 mod shuffle;
@@ -42,15 +43,15 @@ impl Memory {
     #[track_caller]
     pub fn named(name: &str, records: Records, method: impl Into<Option<MemoryMethod>>) -> Memory {
         let (rows, columns) = (records.rows(), records.elements().to_vec());
-        let shape = MemoryShape { name: name.to_owned(), columns, rows, method: method.into() };
+        let shape = MemoryShape {
+            name: name.to_owned(),
+            columns,
+            rows,
+            method: method.into(),
+            is_linked: false,
+        };
         let memory = records.tracer().secret_memory(shape);
-        for column in 0..records.elements().len() {
-            let mut row = 0;
-            for chunk in records.chunks(column) {
-                memory.set(column, row, chunk);
-                row += u64::from(chunk.lanes());
-            }
-        }
+        set_all(&memory, &records);
         Memory { memory, rows }
     }
 
@@ -63,7 +64,13 @@ impl Memory {
         method: impl Into<Option<MemoryMethod>>,
     ) -> Memory {
         let columns = columns.to_vec();
-        let shape = MemoryShape { name: name.to_owned(), columns, rows, method: method.into() };
+        let shape = MemoryShape {
+            name: name.to_owned(),
+            columns,
+            rows,
+            method: method.into(),
+            is_linked: false,
+        };
         Memory { memory: tracer.secret_memory(shape), rows }
     }
 
@@ -110,6 +117,57 @@ impl Memory {
             self.memory.change(column, cell);
         }
         row
+    }
+}
+
+/// Rows that follow each other, of which each is read once at most: by a link, and then the link to the row behind it.
+///
+/// Source: the oblivious linked lists of Doerner, Evans, shelat, "Secure Stable Matching at Scale", ACM CCS 2016.
+pub struct LinkedRows {
+    memory: SecretMemory,
+}
+
+impl LinkedRows {
+    /// The rows of `records`. At most 2^24, unless all are scanned.
+    #[track_caller]
+    pub fn named(
+        name: &str,
+        records: Records,
+        method: impl Into<Option<MemoryMethod>>,
+    ) -> LinkedRows {
+        let (rows, columns) = (records.rows(), records.elements().to_vec());
+        let (name, method) = (name.to_owned(), method.into());
+        let shape = MemoryShape { name, columns, rows, method, is_linked: true };
+        let memory = records.tracer().secret_memory(shape);
+        set_all(&memory, &records);
+        LinkedRows { memory }
+    }
+
+    /// The link to a row; the first one in a program is made where nothing is repeated.
+    #[track_caller]
+    pub fn link(&self, row: u64) -> Value {
+        self.memory.link(row)
+    }
+
+    /// The row that a link leads to, and the link to the row behind it; behind the last row is the first.
+    ///
+    /// # Security
+    /// No row is read twice, whatever the data: the place of a row that is read is opened.
+    #[track_caller]
+    pub fn read(&mut self, link: &Value) -> (Vec<Value>, Value) {
+        self.memory.follow(link);
+        (self.memory.cells(), self.memory.next_link())
+    }
+}
+
+#[track_caller]
+fn set_all(memory: &SecretMemory, records: &Records) {
+    for column in 0..records.elements().len() {
+        let mut row = 0;
+        for chunk in records.chunks(column) {
+            memory.set(column, row, chunk);
+            row += u64::from(chunk.lanes());
+        }
     }
 }
 

@@ -7,8 +7,11 @@
 //! Tables have ranks, not lists, so every table of numbers is valid: where two ranks are equal, the smaller number is
 //! better. The parties sort the proposers' lists together.
 //!
-//! Cost: for `n` pairs, a sort of `n^2` rows, then `n^2 - n + 1` iterations: reads of `n^2` rows of `log n` bits for
-//! the list and for the rank, an access of `n` rows, and a push and a pop of a [`Queue`] of `n` items; then `n` reads.
+//! A row of a list is read once at most, so the lists are [`LinkedRows`] (Doerner, Evans, shelat, "Secure Stable Matching
+//! at Scale", ACM CCS 2016); those authors have lists on both sides, and no array of who is held.
+//!
+//! Cost: for `n` pairs, a sort of `n^2` rows and links between `2 n^2 - 2 n + 1` rows, then `n^2 - n + 1` iterations: a
+//! row of a list, an access of `n` rows, and a push and a pop of a [`Queue`] of `n` items; then `n` reads.
 //! So many proposals are enough: as soon as the last reviewer has a proposal, everybody has a partner, and before that
 //! nobody proposes to that reviewer, so each of `n` proposers makes at most `n - 1` proposals.
 
@@ -17,10 +20,10 @@ use std::collections::VecDeque;
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
-    Arguments, Parameter, Program, ProgramError, Records, Tracer, Value, column, lanes_for,
-    receivers, rechunk, to_parameter,
+    Arguments, InputBuilder, Parameter, Program, ProgramError, Records, Tracer, Value, column,
+    lanes_for, receivers, rechunk, to_parameter,
 };
-use phineus_oblivious::{Memory, MemoryMethod, Queue, SortKey, sort};
+use phineus_oblivious::{LinkedRows, Memory, MemoryMethod, Queue, SortKey, sort};
 
 use super::choices::{memory_method, memory_parameter};
 use super::graph::{bits_below, public_column};
@@ -77,75 +80,70 @@ impl Sizes {
         vec![number("reviewer"), number("proposer")]
     }
 
-    /// `first * n + second`: a row of the memories of all pairs.
     #[track_caller]
-    fn pair(&self, first: &Value, second: &Value) -> Value {
-        if self.pairs.is_power_of_two() && self.pairs > 1 {
-            return second.bit_concat(first);
-        }
-        // Wide enough for the factor too, if there is one pair.
-        let element = ElementType::unsigned(bits_below(self.pairs * self.pairs + 1));
-        let pairs = first.tracer().constant(element, Lane::from(self.pairs));
-        first.cast(element).mul(&pairs).add(&second.cast(element))
+    fn input(&self, tracer: &Tracer, site: &str, other: &str) -> InputBuilder {
+        let columns = self.columns(other).into_iter();
+        columns.fold(tracer.input(site, self.pairs), InputBuilder::column)
     }
 
-    /// The ranks that a site gives, one column after the other.
-    #[track_caller]
-    fn read(&self, tracer: &Tracer, site: &str, other: &str) -> Vec<Value> {
-        let mut input = tracer.input(site, self.pairs);
-        for column in self.columns(other) {
-            input = input.column(column);
-        }
-        input.read().into_columns().concat()
+    /// How often nobody may propose.
+    fn idle(&self) -> u64 {
+        self.proposals() - self.pairs
     }
 
-    /// The reviewers by proposer and place in its list.
+    /// Each proposer's reviewers in the order of its list, with the ranks that they give it; and behind them rows for
+    /// iterations in which nobody proposes.
     #[track_caller]
-    fn lists(&self, tracer: &Tracer) -> Memory {
-        let ranks = self.read(tracer, SITES[0], "reviewer");
+    fn lists(&self, tracer: &Tracer) -> LinkedRows {
         let number = self.element().width();
         let lanes = lanes_for(2 * number + self.rank().width());
         let numbers = |number: &dyn Fn(u64) -> u64| {
             let rows = (0..self.pairs * self.pairs).map(|row| Lane::from(number(row)));
             public_column(tracer, self.element(), lanes, rows)
         };
-        let proposers = numbers(&|row| row % self.pairs);
+        // Row by row of the reviewers, and in each all proposers.
         let reviewers = numbers(&|row| row / self.pairs);
+        let proposers = numbers(&|row| row % self.pairs);
+        let ranks = self.input(tracer, SITES[0], "reviewer").read().into_columns().concat();
         let ranks = rechunk(ranks, lanes);
-        // One number that has the key on top and is all of the row.
-        let rows = reviewers.iter().zip(&ranks).zip(&proposers);
-        let rows = rows.map(|((low, middle), high)| low.bit_concat(middle).bit_concat(high));
-        let rows = Records::from_columns(tracer, lanes, vec![rows.collect()]);
-        let sorted = sort(rows, &SortKey::column(0)).into_columns().swap_remove(0);
-        let reviewers = sorted.iter().map(|row| row.bit_slice(0, number)).collect();
-        self.memory(tracer, "lists", self.element(), reviewers)
+        // One number that is the key.
+        let keys = reviewers.iter().zip(&ranks).zip(&proposers);
+        let keys = keys.map(|((low, middle), high)| low.bit_concat(middle).bit_concat(high));
+        let given = self.input(tracer, SITES[1], "proposer").lanes(1).read().into_columns();
+        let given: Vec<Value> = (0..self.pairs as usize)
+            .flat_map(|reviewer| given.iter().map(move |column| column[reviewer].clone()))
+            .collect();
+        let given = given
+            .chunks(lanes as usize)
+            .map(|chunk| Value::joined(chunk.to_vec()).expect("there are pairs"));
+        let rows = vec![keys.collect(), given.collect()];
+        let rows = Records::from_columns(tracer, lanes, rows);
+        let mut sorted = sort(rows, &SortKey::column(0)).into_columns();
+        let mut ranks = sorted.swap_remove(1);
+        let mut reviewers: Vec<Value> =
+            sorted[0].iter().map(|row| row.bit_slice(0, number)).collect();
+        for (column, element) in [(&mut reviewers, self.element()), (&mut ranks, self.rank())] {
+            let zeros = (0..self.idle()).map(|_| Lane::ZERO);
+            column.extend(public_column(tracer, element, lanes, zeros));
+        }
+        let elements = [self.element(), self.rank()];
+        let rows = Records::from_pieces(tracer, lanes, &elements, vec![reviewers, ranks]);
+        // A method for rows at any index is one for what else is accessed.
+        let method = self.method.map(|method| match method {
+            MemoryMethod::Scan => MemoryMethod::Scan,
+            MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable | MemoryMethod::Linked => {
+                MemoryMethod::Linked
+            }
+        });
+        LinkedRows::named("lists", rows, method)
     }
 
-    /// The ranks by proposer and reviewer.
+    /// By reviewer whom it holds: the proposer, the link to what is behind it in its list, its rank, and whether there
+    /// is one.
     #[track_caller]
-    fn ranks(&self, tracer: &Tracer) -> Memory {
-        let ranks = self.read(tracer, SITES[1], "proposer");
-        self.memory(tracer, "ranks", self.rank(), ranks)
-    }
-
-    #[track_caller]
-    fn memory(
-        &self,
-        tracer: &Tracer,
-        name: &str,
-        element: ElementType,
-        column: Vec<Value>,
-    ) -> Memory {
-        let lanes = lanes_for(element.width());
-        let rows = Records::from_pieces(tracer, lanes, &[element], vec![column]);
-        Memory::named(name, rows, self.method)
-    }
-
-    /// By reviewer whom it holds: the proposer, the place in its list, its rank, and whether there is one.
-    #[track_caller]
-    fn held(&self, tracer: &Tracer) -> Memory {
-        let elements = [self.element(), self.element(), self.rank(), ElementType::BIT];
-        let lanes = lanes_for(self.rank().width());
+    fn held(&self, tracer: &Tracer, link: ElementType) -> Memory {
+        let elements = [self.element(), link, self.rank(), ElementType::BIT];
+        let lanes = lanes_for(link.width().max(self.rank().width()));
         let zeros = |element: &ElementType| {
             let zeros = (0..self.pairs).map(|_| Lane::ZERO);
             public_column(tracer, *element, lanes, zeros)
@@ -156,41 +154,45 @@ impl Sizes {
     }
 }
 
-/// The memories of a matching, and the proposers without partner.
+/// The memories of a matching, the proposers without partner, and the link to the next row for nobody.
 struct Matching {
-    lists: Memory,
-    ranks: Memory,
+    lists: LinkedRows,
     held: Memory,
     queue: Queue,
+    idle: Value,
 }
 
 impl Matching {
     #[track_caller]
     fn new(tracer: &Tracer, sizes: &Sizes) -> Matching {
-        let mut queue = Queue::new(tracer, &[sizes.element(); 2], sizes.pairs);
-        let first = tracer.constant(sizes.element(), Lane::ZERO);
+        let lists = sizes.lists(tracer);
+        let first = |proposer: u64| lists.link(proposer * sizes.pairs);
+        // If all iterations have a proposer, it is not used.
+        let idle = first(if sizes.idle() > 0 { sizes.pairs } else { 0 });
+        let link = idle.integer();
+        let mut queue = Queue::new(tracer, &[sizes.element(), link], sizes.pairs);
         for proposer in 0..sizes.pairs {
-            let proposer = tracer.constant(sizes.element(), Lane::from(proposer));
+            let number = tracer.constant(sizes.element(), Lane::from(proposer));
             let always = tracer.constant(ElementType::BIT, Lane::ONE);
-            queue.push(&always, &[proposer, first.clone()]);
+            queue.push(&always, &[number, first(proposer)]);
         }
-        let (lists, ranks) = (sizes.lists(tracer), sizes.ranks(tracer));
-        Matching { lists, ranks, held: sizes.held(tracer), queue }
+        Matching { lists, held: sizes.held(tracer, link), queue, idle }
     }
 
     /// One proposal, if anybody has no partner.
     #[track_caller]
-    fn propose(&mut self, sizes: &Sizes) {
+    fn propose(&mut self) {
         let always = self.queue.length().tracer().constant(ElementType::BIT, Lane::ONE);
         let (found, item) = self.queue.pop(&always);
-        let (proposer, place) = (&item[0], &item[1]);
-        let reviewer = self.lists.read(&sizes.pair(proposer, place)).swap_remove(0);
-        let rank = self.ranks.read(&sizes.pair(proposer, &reviewer)).swap_remove(0);
+        let proposer = &item[0];
+        let (row, next) = self.lists.read(&found.select(&item[1], &self.idle));
+        self.idle = found.select(&self.idle, &next);
+        let (reviewer, rank) = (&row[0], &row[1]);
         let mut taken = None;
-        let was = self.held.update(&reviewer, |row| {
-            let is_better = proposer.bit_concat(&rank).lt(&row[0].bit_concat(&row[2]));
+        let was = self.held.update(reviewer, |row| {
+            let is_better = proposer.bit_concat(rank).lt(&row[0].bit_concat(&row[2]));
             let take = found.and(&row[3].not().or(&is_better));
-            let new = [proposer, place, &rank].into_iter().zip(row);
+            let new = [proposer, &next, rank].into_iter().zip(row);
             let mut new: Vec<Value> = new.map(|(new, old)| take.select(new, old)).collect();
             new.push(row[3].or(&take));
             taken = Some(take);
@@ -199,10 +201,9 @@ impl Matching {
         let taken = taken.expect("an access changes a row");
         // Who has no partner now: whom the reviewer held, or who proposed.
         let left = found.and(&taken.not().or(&was[3]));
-        let next = [(&was[0], proposer), (&was[1], place)];
-        let [proposer, place] = next.map(|(held, proposed)| taken.select(held, proposed));
-        let one = place.tracer().constant(place.integer(), Lane::ONE);
-        self.queue.push(&left, &[proposer, place.add(&one)]);
+        let free = [(&was[0], proposer), (&was[1], &next)];
+        let free = free.map(|(held, proposed)| taken.select(held, proposed));
+        self.queue.push(&left, &free);
     }
 }
 
@@ -241,13 +242,13 @@ impl Program for GaleShapley {
         let mut matching = Matching::new(tracer, &sizes);
         let period = matching.queue.period();
         let (iterations, rest) = (sizes.proposals() / period, sizes.proposals() % period);
-        let queue = matching.queue.clone();
-        matching.queue = tracer.repeat(iterations, queue, |queue| {
-            matching.queue = queue;
-            (0..period).for_each(|_| matching.propose(&sizes));
-            matching.queue.clone()
+        let state = (matching.queue.clone(), matching.idle.clone());
+        (matching.queue, matching.idle) = tracer.repeat(iterations, state, |(queue, idle)| {
+            (matching.queue, matching.idle) = (queue, idle);
+            (0..period).for_each(|_| matching.propose());
+            (matching.queue.clone(), matching.idle.clone())
         });
-        (0..rest).for_each(|_| matching.propose(&sizes));
+        (0..rest).for_each(|_| matching.propose());
         let mut output = tracer.output("result", &to).rows(&sizes.result_columns(), sizes.pairs);
         for reviewer in 0..sizes.pairs {
             let reviewer = tracer.constant(sizes.element(), Lane::from(reviewer));

@@ -55,8 +55,9 @@ pub fn expanded(
     let mut choices: Vec<MemoryChoice> = Vec::new();
     for (shape, usage) in memories {
         let is_alike = |known: &&MemoryChoice| {
-            let Memory { columns, rows, method, .. } = &known.shape;
-            (columns, *rows, *method) == (&shape.columns, shape.rows, shape.method)
+            let Memory { columns, rows, method, is_linked, .. } = &known.shape;
+            (columns, *rows, *method, *is_linked)
+                == (&shape.columns, shape.rows, shape.method, shape.is_linked)
                 && known.usage == usage
         };
         let choice = match choices.iter().find(is_alike) {
@@ -137,8 +138,10 @@ fn choose(
         check(shape, method, (protocol, traced.computing))?;
         return Ok(choice(method, Vec::new()));
     }
+    let linked = shape.is_linked.then_some(MemoryMethod::Linked);
     let mut methods: Vec<MemoryMethod> = MemoryMethod::ALL
         .into_iter()
+        .chain(linked)
         .filter(|&method| check(shape, method, (protocol, traced.computing)).is_ok())
         .collect();
     // Whole programs with such a memory have at least as many instructions.
@@ -178,7 +181,9 @@ fn check(
     let name = plain(&shape.name);
     match method {
         MemoryMethod::Scan => Ok(()),
-        MemoryMethod::SquareRoot if !protocol.reveals_inside_blocks(parties) => {
+        MemoryMethod::SquareRoot | MemoryMethod::Linked
+            if !protocol.reveals_inside_blocks(parties) =>
+        {
             let message = format!(
                 "{name} asks for {}, and {} opens nothing inside a block",
                 method.name(),
@@ -201,7 +206,7 @@ fn check(
                 "use the method scan, or let it be chosen, or run the program under garbled",
             ))
         }
-        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable
+        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable | MemoryMethod::Linked
             if shape.rows > ROWS_SHUFFLED_MAX =>
         {
             let message = format!(
@@ -212,7 +217,7 @@ fn check(
             );
             Err(Failure::new(codes::NO_OPENING_INSIDE, message))
         }
-        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => Ok(()),
+        MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable | MemoryMethod::Linked => Ok(()),
     }
 }
 

@@ -6,7 +6,10 @@ use crate::state::{Memory, MemoryMethod, Permutation, PermutationKind, Region};
 use crate::text::line::{LineCursor, LineError, Parsed};
 
 /// The words that such lines begin with.
-pub(super) const WORDS: [&str; 4] = ["memory", "region", "permutation", "registers"];
+pub(super) const WORDS: [&str; 5] = ["memory", LINKED, "region", "permutation", "registers"];
+
+/// The word for a memory whose rows are linked.
+const LINKED: &str = "linked_memory";
 
 /// The word for a memory that asks for no method.
 const ANY_METHOD: &str = "any";
@@ -21,11 +24,12 @@ const KINDS: [(PermutationKind, &str); 5] = [
 
 /// The lines of `description`.
 pub(super) fn write(description: &Description, line: &mut impl FnMut(String)) {
-    for Memory { name, columns, rows, method } in &description.memories {
+    for Memory { name, columns, rows, method, is_linked } in &description.memories {
         let name = serde_json::to_string(name).expect("a string is JSON");
         let method = method.map_or(ANY_METHOD, MemoryMethod::name);
         let columns: Vec<String> = columns.iter().map(ElementType::to_string).collect();
-        line(format!("memory {name} {method} rows={rows} {}", columns.join(" ")));
+        let word = if *is_linked { LINKED } else { "memory" };
+        line(format!("{word} {name} {method} rows={rows} {}", columns.join(" ")));
     }
     for Region { element, rows } in &description.regions {
         line(format!("region {element} rows={rows}"));
@@ -42,13 +46,13 @@ pub(super) fn write(description: &Description, line: &mut impl FnMut(String)) {
 
 /// Reads a line that begins with `word`.
 pub(super) fn read(word: &str, line: &mut LineCursor, into: &mut Description) -> Parsed<()> {
-    let at = line.place();
+    let (at, word_of_line) = (line.place(), word);
     let narrow = |number: u64, name: &str| {
         let what = format!("{name} is not below 2^32");
         u32::try_from(number).map_err(|_| LineError { at, what })
     };
     match word {
-        "memory" => {
+        "memory" | LINKED => {
             let name = line.string("the name of the memory")?;
             let at = line.place();
             let word = line.word("the method of the memory")?;
@@ -56,7 +60,9 @@ pub(super) fn read(word: &str, line: &mut LineCursor, into: &mut Description) ->
                 ANY_METHOD => None,
                 name => Some(MemoryMethod::from_name(name).ok_or_else(|| {
                     let all = MemoryMethod::ALL.map(MemoryMethod::name).join(", ");
-                    LineError { at, what: format!("'{name}' is none of {ANY_METHOD}, {all}") }
+                    let linked = MemoryMethod::Linked.name();
+                    let what = format!("'{name}' is none of {ANY_METHOD}, {all}, {linked}");
+                    LineError { at, what }
                 })?),
             };
             let rows = line.attribute("rows")?;
@@ -64,7 +70,8 @@ pub(super) fn read(word: &str, line: &mut LineCursor, into: &mut Description) ->
             while !line.is_empty() {
                 columns.push(line.element()?);
             }
-            into.memories.push(Memory { name, columns, rows, method });
+            let is_linked = word_of_line == LINKED;
+            into.memories.push(Memory { name, columns, rows, method, is_linked });
         }
         "region" => {
             let element = line.element()?;

@@ -50,7 +50,7 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
                 memories.entry(i.immediates[0]).or_default().setting.insert(number);
             }
             op if op.is_private() => is_private = true,
-            Op::MemoryOpen => {
+            Op::MemoryOpen | Op::MemoryFollow | Op::MemoryLink => {
                 memories.entry(i.immediates[0]).or_default().accessing.insert(number);
             }
             _ => {}

@@ -46,9 +46,13 @@ impl Verifier<'_> {
             Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt => {
                 self.check_region(i, faults);
             }
-            Op::MemorySet | Op::MemoryOpen | Op::MemoryCell | Op::MemoryChange => {
-                self.check_memory(i, faults);
-            }
+            Op::MemorySet
+            | Op::MemoryOpen
+            | Op::MemoryCell
+            | Op::MemoryChange
+            | Op::MemoryLink
+            | Op::MemoryFollow
+            | Op::MemoryNext => self.check_memory(i, faults),
             _ => unreachable!("{name} keeps no state"),
         }
     }
@@ -63,9 +67,36 @@ impl Verifier<'_> {
             return faults.push(format!("there is no memory {index}, only {count} in all"));
         };
         let accessed = self.accessed.get(&index).copied();
-        if i.op == Op::MemoryOpen {
-            self.accessed.insert(index, AccessPart::Read);
-            return;
+        let takes_links = matches!(i.op, Op::MemoryLink | Op::MemoryFollow | Op::MemoryNext);
+        if memory.is_linked && matches!(i.op, Op::MemoryOpen | Op::MemoryChange)
+            || takes_links && !memory.is_linked
+        {
+            let is = if memory.is_linked { "is" } else { "is not" };
+            return faults.push(format!("{name} is not for memory {index}, which {is} linked"));
+        }
+        if takes_links && i.element.shared(Sharing::Any) != memory.link() {
+            let (link, found) = (memory.link(), i.element);
+            return faults.push(format!("a link of memory {index} is {link}, not {found}"));
+        }
+        match i.op {
+            Op::MemoryOpen | Op::MemoryFollow => {
+                self.accessed.insert(index, AccessPart::Read);
+                return;
+            }
+            Op::MemoryNext if accessed.is_some() => return,
+            Op::MemoryNext => {
+                return faults.push(format!("{name} comes before any access to memory {index}"));
+            }
+            // In place of the row, its immediate has the column.
+            Op::MemoryLink if column >= memory.rows => {
+                let rows = memory.rows;
+                return faults.push(format!("memory {index} has {rows} rows, not a row {column}"));
+            }
+            Op::MemoryLink => {
+                self.accessed.entry(index).or_insert(AccessPart::Read);
+                return;
+            }
+            _ => {}
         }
         match memory.columns.get(column as usize) {
             None => faults.push(format!("memory {index} has no column {column}")),

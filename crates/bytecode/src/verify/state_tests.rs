@@ -21,8 +21,13 @@ fn description() -> Description {
         permutation(PermutationKind::RandomLocated),
         Permutation { party: 1, ..permutation(PermutationKind::ToldLocated) },
     ];
-    let memory =
-        |method| Memory { name: "a \"b\"".to_owned(), columns: vec![BYTE, ITEM], rows: 10, method };
+    let memory = |method| Memory {
+        name: "a \"b\"".to_owned(),
+        columns: vec![BYTE, ITEM],
+        rows: 10,
+        method,
+        is_linked: false,
+    };
     Description {
         parties: vec!["a".to_owned(), "b".to_owned()],
         regions: vec![Region { element: BYTE, rows: 10 }].into(),
@@ -232,7 +237,13 @@ fn sizes_are_limited() {
     let large = Region { element: ElementType::unsigned(256), rows: 1 << 40 };
     let tall = Description { regions: vec![large].into(), ..description() };
     assert!(tall.faults().iter().any(|fault| fault.contains("2^44 bits")), "{:?}", tall.faults());
-    let memory = Memory { name: String::new(), columns: Vec::new(), rows: 0, method: None };
+    let memory = Memory {
+        name: String::new(),
+        columns: Vec::new(),
+        rows: 0,
+        method: None,
+        is_linked: false,
+    };
     wrong.memories = vec![memory].into();
     let permutation = Permutation { party: 2, items: 0, kind: PermutationKind::Random };
     wrong.permutations = vec![permutation].into();

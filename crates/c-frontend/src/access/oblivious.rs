@@ -101,6 +101,7 @@ impl MemoryModel {
             columns: vec![ElementType::unsigned(bits)],
             rows: count,
             method: None,
+            is_linked: false,
         });
         let lanes = phineus_frontend::lanes_for(bits) as usize;
         for (chunk, first) in cells.chunks(lanes).zip((0..).step_by(lanes)) {

@@ -71,7 +71,7 @@ pub(super) fn for_each_access<R: Read + Seek>(
             Op::Constant if instruction.lanes == 1 => {
                 constants.insert(instruction.results[0]);
             }
-            Op::MemoryOpen => {
+            Op::MemoryOpen | Op::MemoryFollow => {
                 let is_public = constants.contains(&instruction.operands[0]);
                 let changed = vec![false; columns[memory]];
                 let next = OpenAccess { is_public, is_read: false, changed };
@@ -79,7 +79,7 @@ pub(super) fn for_each_access<R: Read + Seek>(
             }
             Op::MemoryCell => open[memory].as_mut().expect(verified).is_read = true,
             Op::MemoryChange => open[memory].as_mut().expect(verified).changed[column] = true,
-            Op::MemorySet => {}
+            Op::MemorySet | Op::MemoryLink | Op::MemoryNext => {}
             op => assert!(!op.is_of_memory(), "{} is an access", op.info().name),
         }
         Ok(())

@@ -127,7 +127,7 @@ impl Expansion {
         copies: Copies,
     ) -> Result<(), ProgramError> {
         for (memory, kinds) in self.memories.iter_mut().zip(kinds) {
-            memory.begin(kinds, copies.count);
+            memory.begin(kinds, copies.count, copies.repeats > 1);
         }
         for iteration in copies.first..copies.first + copies.count {
             reader.for_each::<ProgramError>(|instruction| {
@@ -169,13 +169,15 @@ impl Expansion {
             Op::MemorySet => {
                 memory.set(column, [row, stride], self.copying.operand(instruction));
             }
-            Op::MemoryOpen => memory.open(&self.tracer, &self.copying.operand(instruction)),
+            Op::MemoryOpen | Op::MemoryFollow => {
+                memory.open(&self.tracer, &self.copying.operand(instruction));
+            }
             Op::MemoryChange => memory.change(column, self.copying.operand(instruction)),
-            Op::MemoryCell => {
-                let cell = memory.cell(column);
-                if let Some(new) = self.tracer.name_of_value(&cell) {
-                    self.copying.rename(instruction.results[0], new);
-                }
+            Op::MemoryCell => self.copying.replace(instruction, &memory.cell(column)),
+            Op::MemoryNext => self.copying.replace(instruction, &memory.next()),
+            Op::MemoryLink => {
+                let link = memory.link(&self.tracer, column as u64);
+                self.copying.replace(instruction, &link);
             }
             op => unreachable!("{} is not about a memory", op.info().name),
         }

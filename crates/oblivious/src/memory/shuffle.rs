@@ -13,9 +13,9 @@ use phineus_circuits::permutation::{Layer, layers};
 use phineus_frontend::{PartyPermutation, Tracer, Value, rechunk};
 
 /// The party that is told how rows lie under the other one's permutation.
-const TOLD: u16 = 0;
+pub(super) const TOLD: u16 = 0;
 /// The party that hides them.
-const HIDING: u16 = 1;
+pub(super) const HIDING: u16 = 1;
 
 /// Columns of `rows` rows, in chunks of equal lanes, a power of two; the last chunk has zeros behind the rows.
 pub(super) struct Columns {
@@ -68,7 +68,7 @@ impl Columns {
 
     /// Moves the rows through the network of `permutation`.
     #[track_caller]
-    fn apply(&mut self, permutation: &PartyPermutation) {
+    pub(super) fn apply(&mut self, permutation: &PartyPermutation) {
         let mut first = 0;
         for layer in layers(self.rows) {
             match layer.stride < self.lanes() {
@@ -147,9 +147,7 @@ impl HiddenOrder {
         let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomLocated);
         hidden.apply(&hiding);
         let told = tracer.permutation(TOLD, items, PermutationKind::ToldLocated);
-        for ((start, _), rows) in Columns::chunks(items.into(), lanes).zip(&hidden.trimmed(0)) {
-            told.tell(start, rows);
-        }
+        tell(&told, &hidden.trimmed(0));
         HiddenOrder { told, hiding }
     }
 }
@@ -163,12 +161,20 @@ pub(super) fn places(tracer: &Tracer, numbers: Vec<Value>) -> Vec<Value> {
     let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomWithOrigins);
     hidden.apply(&hiding);
     let told = tracer.permutation(TOLD, items, PermutationKind::Told);
-    let starts = || Columns::chunks(items.into(), lanes);
-    for ((start, _), rows) in starts().zip(&hidden.trimmed(0)) {
-        told.tell(start, rows);
-    }
-    let origins = starts().map(|(start, count)| hiding.origins(start, count)).collect();
+    tell(&told, &hidden.trimmed(0));
+    let origins = Columns::chunks(items.into(), lanes);
+    let origins = origins.map(|(start, count)| hiding.origins(start, count)).collect();
     let mut places = Columns::new(vec![origins], lanes);
     places.apply(&told);
     places.trimmed(0)
+}
+
+/// Tells a party where all rows are moved.
+#[track_caller]
+pub(super) fn tell(told: &PartyPermutation, rows: &[Value]) {
+    let mut start = 0;
+    for rows in rows {
+        told.tell(start, rows);
+        start += u64::from(rows.lanes());
+    }
 }

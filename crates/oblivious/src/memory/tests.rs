@@ -11,7 +11,7 @@ use phineus_frontend::{
     Arguments, ClosureProgram, Value, column, program, reference, trace_to_file,
 };
 
-use super::{Memory, MemoryMethod, ProgramBlocks, Unrolling, expand};
+use super::{LinkedRows, Memory, MemoryMethod, ProgramBlocks, Unrolling, expand};
 
 /// The kinds of accesses that tests draw.
 #[derive(Clone, Copy)]
@@ -300,4 +300,51 @@ fn run_unrolled(
     }
     expanded.rewind().expect("a file");
     reference::run_file(expanded, inputs).expect("it runs")
+}
+
+/// Two readers of linked rows take turns as their data say: each reads from a row of its own on.
+fn following(rows: u64, iterations: u64, method: MemoryMethod) -> ClosureProgram {
+    program("following").party("a").party("b").trace(move |t, _| {
+        let cells = columns();
+        let mut input = t.input("rows", rows).by("a");
+        for column in cells.clone() {
+            input = input.column(column);
+        }
+        let mut linked = LinkedRows::named("rows", input.read(), method);
+        let half = rows / 2;
+        let state = (linked.link(0), linked.link(half), t.constant(CELL[1], Lane::ONE));
+        let (_, _, sum) = t.repeat(iterations, state, |(first, second, sum)| {
+            let is_first = sum.bit_slice(3, 1);
+            let (row, next) = linked.read(&is_first.select(&first, &second));
+            let sum = sum.add(&row[1].xor(&row[0].cast(CELL[1]))).rotate_left(5);
+            (is_first.select(&next, &first), is_first.select(&second, &next), sum)
+        });
+        t.output("sum", &["a"]).chunks(columns().remove(1), vec![sum]).write();
+        Ok(())
+    })
+}
+
+#[test]
+fn links_lead_from_row_to_row() {
+    let mut seeds = Seeds::fresh();
+    for method in MemoryMethod::ALL.into_iter().chain([MemoryMethod::Linked]) {
+        for _ in 0..4 {
+            let seed = seeds.draw();
+            let mut random = SeededRng::new(seed);
+            let rows = 4 + random.below(300);
+            let program = following(rows, 2 + random.below(rows / 2 - 1), method);
+            let arguments = Arguments::new(&program, []).expect("no parameters");
+            let mut table = Table::new(columns());
+            (0..rows).for_each(|_| table.push(&CELL.map(|cell| random.lane(cell.width()))));
+            let inputs = [table];
+            let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
+            for unrolling in
+                [Unrolling::Whole, Unrolling::Iterations(&[1; 8]), Unrolling::Iterations(&[7; 8])]
+            {
+                let found = run_unrolled(&program, &arguments, method, unrolling, &inputs);
+                let case = format!("{method:?}, {unrolling:?}, {rows} rows, seed {seed}");
+                assert_eq!(found[0].cell(0, 0), meant[0].cell(0, 0), "{case}");
+            }
+        }
+    }
 }

@@ -72,6 +72,7 @@ pub fn instructions_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
     let accesses = accesses_of_a_turn(shape, method);
     match method {
         MemoryMethod::Scan => accesses * chunks * columns * 2,
+        MemoryMethod::Linked => accesses * (columns + 4),
         MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => {
             // Two passes over all columns and one or two over the numbers, each of some 4 instructions for each layer.
             let layers = 2 * u64::from(index_bits(shape.rows));
@@ -83,7 +84,7 @@ pub fn instructions_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
 /// After how many accesses the cost of a method repeats.
 pub fn accesses_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
     match method {
-        MemoryMethod::Scan => 32,
+        MemoryMethod::Scan | MemoryMethod::Linked => 32,
         MemoryMethod::SquareRoot => period(MapKind::Published, shape.rows.max(2)),
         MemoryMethod::SquareRootTable => period(MapKind::Located, shape.rows.max(2)),
     }
@@ -124,9 +125,16 @@ pub fn sample(
         shape.columns.iter().map(|&element| secret(&tracer, element, 1)).collect();
     let mut cells = new.clone();
     let public = tracer.constant(number, Lane::ZERO);
+    let mut link = shape.is_linked.then(|| memory.link(0));
     for access in 0..usage.accesses() {
         let is_public = access >= usage.accesses() - usage.at_public.min(usage.accesses());
-        memory.open(if is_public { &public } else { &index });
+        match &mut link {
+            Some(link) => {
+                memory.follow(link);
+                *link = memory.next_link();
+            }
+            None => memory.open(if is_public { &public } else { &index }),
+        }
         cells = memory.cells();
         if access < usage.changes {
             new.iter().enumerate().for_each(|(column, cell)| memory.change(column, cell));

@@ -59,8 +59,15 @@ impl Copying {
         }
     }
 
+    /// Takes note that the result of `instruction` is `value`.
+    pub(super) fn replace(&mut self, instruction: &Instruction, value: &Value) {
+        if let Some(new) = self.tracer.name_of_value(value) {
+            self.rename(instruction.results[0], new);
+        }
+    }
+
     /// Takes note that `old`, and what is defined behind it, is now called `new`.
-    pub(super) fn rename(&mut self, old: u64, new: u64) {
+    fn rename(&mut self, old: u64, new: u64) {
         let shift = new.wrapping_sub(old);
         if self.renamed.last().is_none_or(|&(_, last)| last != shift) {
             self.renamed.push((old, shift));

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use phineus_bytecode::{ElementType, Lane, Memory, MemoryMethod};
-use phineus_frontend::{Records, Tracer, Value, lanes_for};
+use phineus_frontend::{Records, Tracer, Value, lanes_for, rechunk};
 
 use crate::memory::accesses::AccessKind;
+use crate::memory::linked::{Linked, link_type, next_number};
 use crate::memory::position_map::MapKind;
 use crate::memory::scan::{LinearScan, ScannedRow};
 use crate::memory::shuffle::Columns;
@@ -27,16 +28,21 @@ pub(super) struct ExpandedMemory {
     /// The rows, from the first access of a block on.
     store: Option<Store>,
     access: Option<Access>,
+    /// Whether the block at hand is repeated.
+    is_repeated: bool,
 }
 
 enum Store {
     Scan(LinearScan),
     SquareRoot(Box<SquareRoot>),
+    Linked(Linked),
 }
 
 /// An access that is not complete.
 struct Access {
     row: AccessedRow,
+    /// At which index, or by which link.
+    index: Value,
     /// Cells that were read, by column.
     cells: Vec<Option<Value>>,
     /// New cells, by column.
@@ -46,6 +52,8 @@ struct Access {
 enum AccessedRow {
     Scanned(ScannedRow),
     Taken(TakenRow),
+    /// Its cells, and the next link.
+    Linked(Vec<Value>),
 }
 
 impl ExpandedMemory {
@@ -57,7 +65,10 @@ impl ExpandedMemory {
     ) -> ExpandedMemory {
         let elements = shape.columns.clone();
         let resting = || match method {
-            MemoryMethod::Scan => RestingRows::new(tracer, &elements, shape.rows),
+            // What is linked lies in other regions later.
+            MemoryMethod::Scan | MemoryMethod::Linked => {
+                RestingRows::new(tracer, &elements, shape.rows)
+            }
             MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => {
                 RestingRows::numbered(tracer, &elements, shape.rows)
             }
@@ -73,11 +84,13 @@ impl ExpandedMemory {
             accesses: 0,
             store: None,
             access: None,
+            is_repeated: false,
         }
     }
 
     /// Begins so many iterations with accesses of these kinds, which follow those of the block at hand.
-    pub(super) fn begin(&mut self, kinds: &[AccessKind], iterations: u64) {
+    pub(super) fn begin(&mut self, kinds: &[AccessKind], iterations: u64, is_repeated: bool) {
+        self.is_repeated = is_repeated;
         self.kinds = kinds.to_vec();
         self.next_kind = 0;
         self.accesses = kinds.len() as u64 * iterations;
@@ -124,12 +137,40 @@ impl ExpandedMemory {
         let row = store.open(index, kind);
         self.store = Some(store);
         let none = vec![None; self.elements.len()];
-        self.access = Some(Access { row, cells: none.clone(), new: none });
+        let index = index.clone();
+        self.access = Some(Access { row, index, cells: none.clone(), new: none });
+    }
+
+    /// The link to a row.
+    pub(super) fn link(&mut self, tracer: &Tracer, row: u64) -> Value {
+        match self.method {
+            MemoryMethod::Scan | MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => {
+                tracer.constant(link_type(self.rows.max(2)), Lane::from(row))
+            }
+            MemoryMethod::Linked => {
+                let store = self.store.take().unwrap_or_else(|| self.store(tracer));
+                let Store::Linked(linked) = self.store.insert(store) else {
+                    unreachable!("a memory has one method");
+                };
+                linked.link(row)
+            }
+        }
+    }
+
+    /// The link to the row behind that of the access at hand.
+    pub(super) fn next(&mut self) -> Value {
+        let rows = self.rows;
+        match self.opened() {
+            Access { row: AccessedRow::Linked(cells), .. } => {
+                cells.last().expect("the link").clone()
+            }
+            Access { index, .. } => next_number(index, rows),
+        }
     }
 
     /// Completes the access at hand, if there is one.
     fn close(&mut self) {
-        if let Some(Access { row, cells, new }) = self.access.take() {
+        if let Some(Access { row, cells, new, index: _ }) = self.access.take() {
             self.store.as_mut().expect("it was made for the access").close(row, &cells, &new);
         }
     }
@@ -140,6 +181,8 @@ impl ExpandedMemory {
         let resting = self.resting.as_ref().expect("there are several blocks");
         match self.store.take() {
             None => {}
+            // All blocks find them where they are.
+            Some(linked @ Store::Linked(_)) => self.store = Some(linked),
             Some(Store::SquareRoot(mut memory)) => memory.rest(),
             Some(Store::Scan(scan)) => {
                 for (column, chunks) in
@@ -160,11 +203,31 @@ impl ExpandedMemory {
             MemoryMethod::Scan => return Store::Scan(LinearScan::new(self.records(tracer))),
             MemoryMethod::SquareRoot => MapKind::Published,
             MemoryMethod::SquareRootTable => MapKind::Located,
+            MemoryMethod::Linked => return Store::Linked(self.linked(tracer)),
         };
         Store::SquareRoot(Box::new(match &self.resting {
             Some(resting) => SquareRoot::resumed(tracer, resting, kind, self.accesses),
             None => SquareRoot::new(self.records(tracer), kind),
         }))
+    }
+
+    fn linked(&mut self, tracer: &Tracer) -> Linked {
+        if self.is_repeated {
+            tracer.fault("links to rows are first made in a block that is repeated".to_owned());
+        }
+        let items = self.rows.max(2);
+        let link = link_type(items);
+        let records = self.records(tracer);
+        let lanes = records.chunk_lanes().min(lanes_for(link.width()));
+        let lanes = lanes.min(items.next_power_of_two() as u32);
+        let mut columns = records.into_columns();
+        if self.rows < items {
+            for (column, &element) in columns.iter_mut().zip(&self.elements) {
+                column.push(tracer.constant(element, Lane::ZERO));
+            }
+        }
+        let columns = columns.into_iter().map(|column| rechunk(column, lanes)).collect();
+        Linked::new(tracer, columns, items, lanes)
     }
 
     /// The rows at the beginning of a program of one block, or as they rested.
@@ -214,6 +277,7 @@ impl Store {
         match self {
             Store::Scan(scan) => AccessedRow::Scanned(scan.open(index)),
             Store::SquareRoot(memory) => AccessedRow::Taken(memory.open(index, kind)),
+            Store::Linked(linked) => AccessedRow::Linked(linked.read(index)),
         }
     }
 
@@ -221,8 +285,8 @@ impl Store {
         match (self, row) {
             (Store::Scan(scan), AccessedRow::Scanned(row)) => scan.cell(row, column),
             (Store::SquareRoot(memory), AccessedRow::Taken(row)) => memory.cell(row, column),
-            (Store::Scan(_), AccessedRow::Taken(_))
-            | (Store::SquareRoot(_), AccessedRow::Scanned(_)) => {
+            (Store::Linked(_), AccessedRow::Linked(cells)) => cells[column].clone(),
+            (Store::Scan(_) | Store::SquareRoot(_) | Store::Linked(_), _) => {
                 unreachable!("a memory has one method")
             }
         }
@@ -232,8 +296,8 @@ impl Store {
         match (self, row) {
             (Store::Scan(scan), AccessedRow::Scanned(row)) => scan.close(&row, cells, new),
             (Store::SquareRoot(memory), AccessedRow::Taken(row)) => memory.close(row, new),
-            (Store::Scan(_), AccessedRow::Taken(_))
-            | (Store::SquareRoot(_), AccessedRow::Scanned(_)) => {
+            (Store::Linked(_), AccessedRow::Linked(_)) => {}
+            (Store::Scan(_) | Store::SquareRoot(_) | Store::Linked(_), _) => {
                 unreachable!("a memory has one method")
             }
         }

@@ -111,6 +111,7 @@ fn measure(
         columns: vec![ElementType::unsigned(row_bits as u16)],
         rows,
         method: Some(method),
+        is_linked: false,
     };
     let turn = accesses_of_a_turn(&shape, method);
     let case = |accesses: u64| {

@@ -109,7 +109,9 @@ pub(super) fn run(
         for method in METHODS {
             let published = match method {
                 MemoryMethod::Scan => one.published[0],
-                MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => one.published[1],
+                MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable | MemoryMethod::Linked => {
+                    one.published[1]
+                }
             };
             measure(oram, one, (method, published), table)?;
         }

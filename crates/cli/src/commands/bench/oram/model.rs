@@ -30,6 +30,7 @@ pub(super) fn costs(method: MemoryMethod, rows: u64, row_bits: u64) -> ModelCost
         },
         // The model is of what was published.
         MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => square_root(rows, row_bits),
+        MemoryMethod::Linked => unreachable!("not among the methods that are measured"),
     }
 }
 
