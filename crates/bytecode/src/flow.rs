@@ -17,7 +17,7 @@ mod missing;
 use serde::{Deserialize, Serialize};
 
 use crate::description::Description;
-use crate::limits::{BLOCKS_MAX, REGISTER_BITS, REGISTERS_MAX};
+use crate::limits::{BLOCKS_MAX, ITERATIONS_MAX, REGISTER_BITS, REGISTERS_MAX};
 use crate::meaning::Lane;
 
 /// The blocks of a program, as far as they say what runs next.
@@ -346,12 +346,13 @@ impl Flow {
                 }
             }
             if let Successor::Repeat { block, iterations, then } = *next
-                && (block as usize != number || then as usize == number || iterations == 0)
+                && (block as usize != number
+                    || then as usize == number
+                    || !(1..=ITERATIONS_MAX).contains(&iterations))
             {
-                fault(
-                    "only a block itself is repeated, at least once, and then another follows"
-                        .to_owned(),
-                );
+                fault(format!(
+                    "only a block itself is repeated, 1 to {ITERATIONS_MAX} times, and then another follows"
+                ));
             }
             if let Successor::Branch { register, .. } = next
                 && *register >= self.registers

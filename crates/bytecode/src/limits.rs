@@ -98,6 +98,13 @@ pub const MEMORY_BITS_MAX: u128 = 1 << 32;
 /// The most items that a permutation moves.
 pub const PERMUTATION_ITEMS_MAX: u32 = 1 << 24;
 
+/// How often a block may be repeated in a row.
+pub const ITERATIONS_MAX: u64 = 1 << 32;
+
+/// The most instructions that a run may have where their number is stated: they take some days, and no figure of a
+/// plan passes 2^64.
+pub const INSTRUCTIONS_RUN_MAX: u64 = 1 << 36;
+
 /// The most values that blocks carry; they are part of the description, with some 30 bytes each.
 pub const SLOTS_MAX: usize = 1 << 16;
 

@@ -260,6 +260,23 @@ fn each_fault_is_named() {
             }),
         ),
         (
+            "is repeated, 1 to 4294967296 times",
+            Box::new(|p| {
+                let iterations = u64::MAX;
+                p.flow.blocks[1].next = Successor::Repeat { block: 1, iterations, then: 2 };
+            }),
+        ),
+        (
+            "a run has 1",
+            Box::new(|p| {
+                p.flow.blocks[0].next = Successor::Jump { block: 1 };
+                let iterations = 1 << 32;
+                p.flow.blocks[1].next = Successor::Repeat { block: 1, iterations, then: 2 };
+                let many = (0..20).map(|k| instruction(Op::Not, U8, &[3 + k], &[0], &[]));
+                p.blocks[1].extend(many);
+            }),
+        ),
+        (
             "block 1 sets cells of memory 0 after an access to it",
             Box::new(|p| {
                 p.description.memories = vec![memory()].into();

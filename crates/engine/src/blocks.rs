@@ -159,8 +159,8 @@ pub struct BlockProgram<'a, R> {
 
 /// Runs the blocks of a program from the first to one that ends it.
 ///
-/// `enter` is called with the number of each block before it runs. A block runs `turns_max` times
-/// at most. `progress` is as for [`crate::run`]; the instructions of all iterations count.
+/// `enter` is called with the number of each block before it runs. Other blocks
+/// lead to a block `turns_max` times at most. `progress` is as for [`crate::run`]; the instructions of all iterations count.
 ///
 /// # Errors
 /// [`RunError`]; driver, memory and carried values must not be used after one.

@@ -62,6 +62,8 @@ pub struct PermutationPeak {
     at_work: HashMap<u64, u64>,
     now_bytes: u64,
     peak_bytes: u64,
+    /// The most that located permutations of later iterations take.
+    ahead_bytes: u64,
 }
 
 impl PermutationPeak {
@@ -77,6 +79,11 @@ impl PermutationPeak {
                     0
                 });
                 *done += u64::from(i.lanes);
+                if shape.kind == PermutationKind::RandomLocated {
+                    let ahead = SWITCHES_AHEAD.div_ceil(shape.switches().max(1));
+                    let bytes = ahead.saturating_mul(located_bytes(shape) + QUEUED_BYTES);
+                    self.ahead_bytes = self.ahead_bytes.max(bytes);
+                }
                 self.peak_bytes = self.peak_bytes.max(self.now_bytes);
                 if *done == brought(shape) + told(shape) {
                     self.at_work.remove(&i.immediates[0]);
@@ -111,13 +118,16 @@ impl PermutationPeak {
     pub fn bytes_of_block(&self) -> u64 {
         match self.bytes() {
             0 => 0,
-            once => 2 * once + AHEAD_BYTES,
+            once => 2 * once + self.ahead_bytes,
         }
     }
 }
 
-/// Bytes of permutations of later iterations: 8 for each switch that a party brings ahead of its use, 2^17 at most.
-const AHEAD_BYTES: u64 = 1 << 20;
+/// Switches that a party brings ahead of their use, at most.
+const SWITCHES_AHEAD: u64 = 1 << 17;
+
+/// Bytes of a list in a queue, and of what the heap adds.
+const QUEUED_BYTES: u64 = 80;
 
 /// A party's own permutations.
 pub struct OwnPermutations {

@@ -54,10 +54,12 @@ pub struct Regions {
     pub(crate) iteration: u64,
 }
 
-/// Where the rows of a region lie.
+/// Where the rows of a region lie: behind those of others in one page, or from the beginning of a page on.
 #[derive(Clone, Copy)]
 struct RegionPlace {
     first_page: u64,
+    /// Units of other regions before them in that page.
+    offset: usize,
     rows: u64,
     rows_of_page: u64,
     /// Units of a row.
@@ -65,15 +67,35 @@ struct RegionPlace {
 }
 
 impl RegionPlace {
-    fn new(region: &Region, first_page: u64, layout: Layout) -> RegionPlace {
+    /// Behind `used` units of other regions in page `page`, if it fits there.
+    fn new(region: &Region, (page, used): (u64, usize), layout: Layout) -> RegionPlace {
         let row = Instruction::new(Op::RegionLoad, region.element, 1).shape();
-        let row_units = layout.units(row) as usize;
+        let (row_units, rows) = (layout.units(row) as usize, region.rows);
+        let room = ((page_units(layout) - used) / row_units.max(1)) as u64;
+        if rows <= room {
+            return RegionPlace {
+                first_page: page,
+                offset: used,
+                rows,
+                rows_of_page: rows,
+                row_units,
+            };
+        }
         let rows_of_page = (page_units(layout) / row_units.max(1)).max(1) as u64;
-        RegionPlace { first_page, rows: region.rows, rows_of_page, row_units }
+        RegionPlace {
+            first_page: page + u64::from(used > 0),
+            offset: 0,
+            rows,
+            rows_of_page,
+            row_units,
+        }
     }
 
-    fn pages(&self) -> u64 {
-        self.rows.div_ceil(self.rows_of_page)
+    /// The page behind the last row, and the units before it in that page.
+    fn end(&self) -> (u64, usize) {
+        let last = self.first_page.saturating_add((self.rows - 1) / self.rows_of_page);
+        let rows = (self.rows - 1) % self.rows_of_page + 1;
+        (last, self.offset + rows as usize * self.row_units)
     }
 }
 
@@ -83,10 +105,10 @@ fn page_units(layout: Layout) -> usize {
 }
 
 fn places(description: &Description, layout: Layout) -> Vec<RegionPlace> {
-    let mut first_page = 0u64;
+    let mut end = (0, 0);
     let place = |region: &Region| {
-        let place = RegionPlace::new(region, first_page, layout);
-        first_page = first_page.saturating_add(place.pages());
+        let place = RegionPlace::new(region, end, layout);
+        end = place.end();
         place
     };
     description.regions.iter().map(place).collect()
@@ -113,8 +135,7 @@ impl RegionSwap<'static> {
 impl Regions {
     /// Pages of all regions of a program.
     pub fn pages(description: &Description, layout: Layout) -> u64 {
-        let places = places(description, layout);
-        places.iter().fold(0, |pages, place| pages.saturating_add(place.pages()))
+        places(description, layout).last().map_or(0, |last| last.end().0.saturating_add(1))
     }
 
     /// Memory of the regions and registers of a program, of which `frames` pages are in memory, or all if it is 0.
@@ -127,16 +148,16 @@ impl Regions {
         held.saturating_add(8 * u64::from(description.registers))
     }
 
-    /// Pages that an instruction on a region touches.
+    /// Pages that an instruction on a region touches at most.
     pub fn touched_pages(description: &Description, layout: Layout, i: &Instruction) -> u64 {
-        let region = &description.regions[i.immediates[0] as usize];
-        let place = RegionPlace::new(region, 0, layout);
+        let [index, first, stride, _] = i.immediates;
+        let place = RegionPlace::new(&description.regions[index as usize], (0, 0), layout);
+        let lanes = u64::from(i.lanes);
         match i.op {
             Op::RegionLoadAt | Op::RegionStoreAt => 1,
-            _ => {
-                let (first, end) = (i.immediates[1], i.immediates[1] + u64::from(i.lanes));
-                (end - 1) / place.rows_of_page - first / place.rows_of_page + 1
-            }
+            // In another iteration it may begin anywhere in a page.
+            Op::RegionStore if stride > 0 => (lanes - 1).div_ceil(place.rows_of_page) + 1,
+            _ => (first + lanes - 1) / place.rows_of_page - first / place.rows_of_page + 1,
         }
     }
 
@@ -221,7 +242,8 @@ impl Regions {
                 Some(paging) => paging.frame(memory, page as u32, !is_load)? as usize,
                 None => page as usize,
             };
-            let from = frame * page_units(self.layout) + inside as usize * place.row_units;
+            let from =
+                frame * page_units(self.layout) + place.offset + inside as usize * place.row_units;
             let rows = memory.slice_mut::<W>(from..from + count * place.row_units);
             let lane = (next - row) as usize;
             let moved = MovedRows { lanes, lane, row_units: place.row_units, is_load };

@@ -291,6 +291,7 @@ impl Tracer {
         self.branch(self.open(name, go_on(&state).value()), inside, after);
         self.begin(inside);
         let next = body(self.rebuilt(&state, &variables));
+        self.check_alike(&state, &next);
         self.set_all(&variables, &next);
         // What says whether to go on is computed by the block of the turn before: one block a turn.
         self.branch(self.open(name, go_on(&next).value()), inside, after);
@@ -319,6 +320,7 @@ impl Tracer {
         self.branch(self.compute(is_less, turn, count), inside, after);
         self.begin(inside);
         let next = body(turn, self.rebuilt(&state, &variables));
+        self.check_alike(&state, &next);
         self.set_all(&variables, &next);
         self.assign(turn, self.compute(RegisterOp::Add, turn, one));
         self.branch(self.compute(is_less, turn, count), inside, after);
@@ -342,6 +344,7 @@ impl Tracer {
         self.jump(inside);
         self.begin(inside);
         let next = body(self.rebuilt(&state, &variables));
+        self.check_alike(&state, &next);
         self.set_all(&variables, &next);
         if self.block() != inside {
             self.fault("what is repeated a stated number of times is one block".to_string());
@@ -375,6 +378,15 @@ impl Tracer {
         self.jump(after);
         self.begin(after);
         self.rebuilt(&state, &variables)
+    }
+
+    /// A body is recorded once, so it must leave what is public of the state as it was.
+    #[track_caller]
+    fn check_alike<S: LoopState>(&self, before: &S, after: &S) {
+        if !before.is_like(after) {
+            self.fault("an iteration leaves the state with another structure, as a queue after a number of pushes or pops \
+                        that is no multiple of its period".to_string());
+        }
     }
 
     #[track_caller]

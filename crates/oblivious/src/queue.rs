@@ -110,8 +110,13 @@ impl LoopState for Queue {
             top: self.top.rebuilt(values),
             elements: self.elements.clone(),
             capacity: self.capacity,
-            pushes: self.pushes,
+            // In another iteration it may be full.
+            pushes: self.capacity,
         }
+    }
+
+    fn is_like(&self, other: &Queue) -> bool {
+        self.top.is_like(&other.top)
     }
 }
 
@@ -176,6 +181,13 @@ impl Level {
         if let Some(child) = &self.child {
             child.values(values);
         }
+    }
+
+    /// Whether the next push and the next pop move slots as they do in `other`.
+    fn is_like(&self, other: &Level) -> bool {
+        let flags = |level: &Level| (level.is_second_push, level.is_second_pop);
+        let children = self.child.iter().zip(&other.child);
+        flags(self) == flags(other) && children.into_iter().all(|(a, b)| a.is_like(b))
     }
 
     fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Level {

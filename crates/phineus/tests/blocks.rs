@@ -334,7 +334,7 @@ fn stated_loop(iterations: u64) -> impl Program {
 
 /// Nothing decides how often the block runs, so what a run costs is known before it.
 #[test]
-fn a_loop_of_a_stated_number_of_turns_costs_what_is_stated() -> Result {
+fn a_loop_of_a_stated_length_costs_what_is_stated() -> Result {
     let place = place(1071, 462)?;
     for site in ["a", "b"] {
         place.write(&format!("{site}.csv"), "x\n77\n")?;

@@ -326,9 +326,13 @@ fn loops_are_planned_once() -> Result {
     }
     let explained = place.run("explain scrypt --param n=256 --protocol garbled")?.succeeded()?;
     assert!(explained.stdout.contains("1 each of 256 times"), "{}", explained.stdout);
-    place.run("plan scrypt --param n=256 --protocol garbled --out p.phn")?.succeeded()?;
-    place.run("check p.phn")?.succeeded()?.says("right")?;
-    place.run("run p.phn --local --in password=password.csv --in salt=salt.csv")?.succeeded()?;
+    let files = "--in password=password.csv --in salt=salt.csv";
+    for protocol in ["garbled", "gmw", "arith", "mixed"] {
+        let plan = "plan scrypt --param n=256 --param memory=square-root";
+        place.run(&format!("{plan} --protocol {protocol} --out p.phn"))?.succeeded()?;
+        place.run("check p.phn")?.succeeded()?.says("right")?;
+        place.run(&format!("run p.phn --local {files} --protocol {protocol}"))?.succeeded()?;
+    }
     Ok(())
 }
 

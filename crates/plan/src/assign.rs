@@ -26,7 +26,7 @@ use crate::name_table::NameTable;
 use crate::scratch::{Position, ScratchFile};
 
 /// Sharing of what registers, regions and permutations take and give.
-const STATE_SHARING: Sharing = Sharing::Boolean;
+pub const STATE_SHARING: Sharing = Sharing::Boolean;
 
 /// How values get their sharings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

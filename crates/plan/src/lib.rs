@@ -20,7 +20,7 @@ mod schedule;
 mod scratch;
 mod value_map;
 
-pub use assign::{Assignment, assign};
+pub use assign::{Assignment, STATE_SHARING, assign};
 pub use check::check;
 pub use check_order::check_order;
 pub use check_ranges::{Claims, check_ranges};

@@ -38,6 +38,7 @@ enum Pattern {
 fn period(method: MemoryMethod) -> usize {
     match method {
         MemoryMethod::Scan => unreachable!("a scan opens nothing"),
+        MemoryMethod::Linked => unreachable!("a row is read once"),
         // The square root of 17 switches, or of twice as many.
         MemoryMethod::SquareRoot => 5,
         MemoryMethod::SquareRootTable => 6,

@@ -37,6 +37,11 @@ impl AccessedBlocks {
             let files = vec![traced.file.clone()];
             return Ok(AccessedBlocks { flow: Flow::of_one_block(), times: vec![1], files });
         };
+        let description = &traced.description;
+        if !description.regions.is_empty() || !description.permutations.is_empty() {
+            let message = "a program of several blocks has memories, or regions and permutations of its own, not both";
+            return Err(Failure::new(codes::NO_OPENING_INSIDE, message));
+        }
         let has_steps = blocks.flow.blocks.iter().any(|block| !block.steps.is_empty());
         match blocks.flow.times().filter(|_| !has_steps) {
             Some(times) => Ok(AccessedBlocks {
@@ -45,8 +50,8 @@ impl AccessedBlocks {
                 files: blocks.parts.iter().map(|part| part.file.clone()).collect(),
             }),
             None => {
-                let message = "the program opens values that its blocks end with, and has memories that are accessed at \
-                               secret indices";
+                let message =
+                    "the program has memories, and registers decide which of its blocks run";
                 let remedy = "repeat blocks a stated number of times, or scan arrays";
                 Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy))
             }
@@ -77,7 +82,8 @@ impl AccessedBlocks {
         for (reader, &times) in readers.iter_mut().zip(&self.times) {
             let accesses = usages(std::slice::from_mut(reader), &[1])?;
             let accesses: Vec<u64> = accesses.iter().map(|usage| usage.accesses()).collect();
-            let of_an_iteration = reader.instruction_count() + accessing(&memories, &accesses);
+            let instructions = reader.instruction_count().max(1);
+            let of_an_iteration = instructions.saturating_add(accessing(&memories, &accesses));
             all = all.saturating_add(of_an_iteration.saturating_mul(times));
             iterations.push(iterations_of_one(&memories, &accesses, (of_an_iteration, times)));
         }
@@ -122,8 +128,9 @@ fn iterations_of_one(
     let memories = memories.iter().zip(accesses).filter(|(_, accesses)| **accesses > 0);
     let wanted = memories
         .map(|(&(shape, method), &accesses)| accesses_of_a_turn(shape, method).div_ceil(accesses));
-    let most = (BLOCK_INSTRUCTIONS / instructions.max(1)).clamp(1, times);
+    let most = (BLOCK_INSTRUCTIONS / instructions.max(1)).clamp(1, times.max(1));
     let iterations = wanted.max().unwrap_or(1).clamp(1, most);
     // As equal as can be, so that the rest is about as long.
+    let times = times.max(1);
     times.div_ceil(times.div_ceil(iterations))
 }

@@ -336,7 +336,7 @@ fn check_figures(description: &Description, plan: &PlanDescription) -> Result<()
             && protocol.page_units(parties) == plan.page_wires
     });
     let scratch = plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0);
-    let counts = [plan.frame_count, plan.spill_slot_count, scratch];
+    let counts = [plan.frame_count, plan.spill_slot_count, plan.region_frames, scratch];
     let possible = counts.into_iter().all(|count| count < u64::from(u32::MAX));
     if fits && possible {
         return Ok(());

@@ -80,7 +80,7 @@ pub(crate) fn store(
     }
 }
 
-/// Refuses what needs to know before the run how often each block runs.
+/// Refuses preprocessing before the run of programs of several blocks, each run of which makes its own.
 pub fn check_preprocessing(
     traced: &TracedFile,
     preprocessing: &PreprocessingMode,
@@ -91,8 +91,8 @@ pub fn check_preprocessing(
     if traced.blocks.is_none() || !is_before {
         return Ok(());
     }
-    let message = "how often the blocks of this program run turns out when it runs, so what they \
-                   need cannot be made before";
+    let message = "this program has several blocks, and what a block needs is made when it runs: it \
+                   cannot be made before";
     Err(Failure::new(codes::NOT_BEFOREHAND, message).remedy(
         Remedy::new("leave ")
             .field(RunField::Preprocessing)

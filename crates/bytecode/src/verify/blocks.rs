@@ -9,6 +9,7 @@
 //!    block, and loaded only where every path from the start has stored it.
 //! 5. Cells of a memory are set on no path behind an access to it.
 //! 6. What one party alone knows comes in only where it is known before the run how often it does.
+//! 7. Where it is known how often each block runs, a run has at most [`INSTRUCTIONS_RUN_MAX`] instructions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
@@ -17,7 +18,7 @@ use super::{BlockPlace, SHAPES_MAX, Verifier, Violation, verify_with};
 use crate::binary::{BlockDirectory, ProgramReader};
 use crate::error::Error;
 use crate::flow::{Flow, RegisterStep, Successor};
-use crate::limits::FAULTS_MAX;
+use crate::limits::{FAULTS_MAX, INSTRUCTIONS_RUN_MAX};
 use crate::ops::Op;
 
 /// All that is wrong with a program of several blocks, up to [`FAULTS_MAX`] violations; `reader`
@@ -33,10 +34,14 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
     let (mut loads, mut stores) = (Vec::new(), Vec::new());
     let mut memories: BTreeMap<u64, MemoryBlocks> = BTreeMap::new();
     let whole = |what: String| Violation { place: None, what };
-    let is_stated = blocks.flow.times().is_some();
+    let times = blocks.flow.times();
+    let mut instructions = 0u64;
     for (number, end) in blocks.flow.blocks.iter().enumerate() {
         let mut block = reader(number)?;
         let own = block.description().clone();
+        let count = block.instruction_count().max(1);
+        let times_run = times.as_ref().map_or(0, |times| times[number]);
+        instructions = instructions.saturating_add(count.saturating_mul(times_run));
         let (is_last, iterations) = (end.next == Successor::End, end.next.iterations());
         let place = BlockPlace { is_first: number == 0, is_last, iterations };
         let (mut loaded, mut stored, mut opened) = (Vec::new(), Vec::new(), Vec::new());
@@ -59,7 +64,7 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
             place,
             what: format!("in block {number}: {what}"),
         }));
-        if is_private && number > 0 && !is_stated {
+        if is_private && number > 0 && times.is_none() {
             violations.push(whole(format!(
                 "block {number} brings in what one party knows, and what is opened decides how often"
             )));
@@ -89,6 +94,11 @@ pub fn verify_blocks<R: Read + Seek, E: From<Error>>(
     {
         violations.push(whole(format!(
             "block {block} loads carried value {slot}, which some path to it does not store"
+        )));
+    }
+    if instructions > INSTRUCTIONS_RUN_MAX {
+        violations.push(whole(format!(
+            "a run has {instructions} instructions; the most is {INSTRUCTIONS_RUN_MAX}"
         )));
     }
     if violations.is_empty() {

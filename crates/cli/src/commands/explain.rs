@@ -347,7 +347,7 @@ fn print_costs(
         "scratch",
         format!(
             "{} of swap file, {} pages in and {} out, {} of plan",
-            quantity::bytes(plan.spill_slot_count * page_bytes),
+            quantity::bytes(plan.spill_slot_count * page_bytes + region_file_bytes(planned)),
             quantity::count(plan.swap_in_count),
             quantity::count(plan.swap_out_count),
             quantity::bytes(planned.length_bytes()?)
@@ -372,6 +372,15 @@ fn print_costs(
         None => "on one machine (say --net rtt=20ms,bw=1gbit for another network)",
     };
     line("time", format!("about {} {network}, limited by {}", seconds(time.total()), time.bound()))
+}
+
+/// The swap file of regions, if not all of them are in memory.
+fn region_file_bytes(planned: &PlannedFile) -> u64 {
+    let plan = planned.plan();
+    match plan.region_frames {
+        0 => 0,
+        _ => Regions::pages(&planned.description, plan.layout) * u64::from(REGION_PAGE_BYTES),
+    }
 }
 
 /// A line for each block, if there are several.

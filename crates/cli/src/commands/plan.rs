@@ -262,8 +262,9 @@ fn check_blocks(
     let mut faults = Vec::new();
     let described = |description: &Description| Description {
         plan: None,
-        // Planning chooses the sharing of what is carried.
+        // Planning chooses the sharing of what is carried, and of what lies in regions.
         slots: Default::default(),
+        regions: Default::default(),
         ..description.clone()
     };
     if described(&source.description) != described(&planned.description) {

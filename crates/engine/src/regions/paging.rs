@@ -1,7 +1,7 @@
 //! [`RegionPaging`]: pages of regions that are brought in when they are touched.
 //!
 //! Which page comes next is known only when a register has been opened, so this is the one storage traffic that is not
-//! planned. Frames are given up in iteration, those spared once that were touched since (second chance, Corbato 1968). Pages
+//! planned. Frames are given up in turn, those spared once that were touched since (second chance, Corbato 1968). Pages
 //! are encrypted like all others.
 //!
 //! Cost: at most one page out and one page in for each page that an instruction touches. Public: which pages move.
@@ -163,6 +163,12 @@ mod tests {
             let op = if is_load { Op::RegionLoad } else { Op::RegionStore };
             let mut instruction = Instruction::new(op, element, lanes);
             instruction.immediates[1] = row;
+            if !is_load {
+                // The same rows in a later iteration.
+                regions.iteration = random.below(1 + row / 3);
+                instruction.immediates[1] = row - 3 * regions.iteration;
+                instruction.immediates[2] = 3;
+            }
             touched += Regions::touched_pages(&description, layout, &instruction);
             let wires = 0..16 * lanes as usize;
             let cell = |wire: usize| (row as usize + wire % lanes as usize, wire / lanes as usize);

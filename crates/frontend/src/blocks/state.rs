@@ -16,6 +16,16 @@ pub trait LoopState {
     fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self
     where
         Self: Sized;
+
+    /// Returns whether what is recorded for `other` is right for this state too, whatever its values are: a state with
+    /// public parts compares them.
+    fn is_like(&self, other: &Self) -> bool
+    where
+        Self: Sized,
+    {
+        let _ = other;
+        true
+    }
 }
 
 impl LoopState for () {
@@ -74,6 +84,10 @@ impl<S: LoopState> LoopState for Vec<S> {
     fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
         self.iter().map(|state| state.rebuilt(values)).collect()
     }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.iter().zip(other).all(|(a, b)| a.is_like(b))
+    }
 }
 
 impl<S: LoopState, const N: usize> LoopState for [S; N] {
@@ -83,6 +97,10 @@ impl<S: LoopState, const N: usize> LoopState for [S; N] {
 
     fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
         std::array::from_fn(|k| self[k].rebuilt(values))
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.iter().zip(other).all(|(a, b)| a.is_like(b))
     }
 }
 
@@ -95,6 +113,10 @@ macro_rules! tuple {
 
             fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> Self {
                 ($(self.$index.rebuilt(values),)+)
+            }
+
+            fn is_like(&self, other: &Self) -> bool {
+                $(self.$index.is_like(&other.$index))&&+
             }
         }
     };

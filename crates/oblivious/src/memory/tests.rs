@@ -218,8 +218,9 @@ fn looping(rows: u64, iterations: u64, method: MemoryMethod) -> ClosureProgram {
         let lane = |at: u32| input.chunks(0)[0].lane_slice(at, 1);
         let mut memory = Memory::zeros(t, "rows", &CELL[1..], rows, method);
         let three = t.constant(CELL[1], Lane::from(3u8));
-        let last = t.repeat(rows, lane(0), |value| {
-            memory.set_each_iteration(0, 1, std::slice::from_ref(&value));
+        let last = t.repeat(rows - 1, lane(0), |value| {
+            // Two rows, of which the next iteration sets the second one again.
+            memory.set_each_iteration(0, 1, std::slice::from_ref(&value.lane_concat(&lane(1))));
             value.mul(&three)
         });
         let index = |value: &Value| value.bit_slice(3, 12);

@@ -207,3 +207,56 @@ fn operations_cost_a_logarithm() {
         assert!(pop > 4.0 * levels && pop <= 5.5 * levels, "{pop} bits of {levels} levels");
     }
 }
+
+/// In a loop a queue may be full from the second iteration on: it takes nothing more, and loses nothing.
+#[test]
+fn a_queue_in_a_loop_can_be_full() {
+    for (capacity, pushes, iterations) in [(3, 4, 5), (2, 2, 3), (7, 8, 4), (15, 16, 3)] {
+        let program = program("looping").party("a").trace(move |t, _| {
+            let always = t.constant(ElementType::BIT, Lane::ONE);
+            let one = t.constant(ElementType::unsigned(16), Lane::ONE);
+            let queue = Queue::new(t, &[one.integer()], capacity);
+            assert_eq!(pushes % queue.period(), 0);
+            let state = (queue, one.clone());
+            let (mut queue, _) = t.repeat(iterations, state, |(mut queue, mut item)| {
+                for _ in 0..pushes {
+                    queue.push(&always, std::slice::from_ref(&item));
+                    item = item.add(&one);
+                }
+                (queue, item)
+            });
+            let columns = [column("item", one.integer(), Encoding::Number)];
+            let mut output = t.output("items", &["a"]).rows(&columns, capacity + 1);
+            for _ in 0..=capacity {
+                let (_, item) = queue.pop(&always);
+                output.push(&[&item[0]]);
+            }
+            output.finish();
+            Ok(())
+        });
+        let arguments = Arguments::new(&program, []).expect("no parameters");
+        let found = reference::run(&program, &arguments, &[]).expect("it runs");
+        for row in 0..=capacity {
+            let expected = if row < capacity { row + 1 } else { 0 };
+            assert_eq!(found[0].cell(row, 0), Lane::from(expected), "{capacity} items");
+        }
+    }
+}
+
+/// What is recorded once cannot do something else the next time.
+#[test]
+fn a_loop_that_leaves_a_queue_otherwise_is_refused() {
+    let program = program("looping").party("a").trace(|t, _| {
+        let always = t.constant(ElementType::BIT, Lane::ONE);
+        let queue = Queue::new(t, &[always.integer()], 7);
+        t.repeat(3, queue, |mut queue| {
+            queue.push(&always, std::slice::from_ref(&always));
+            queue
+        });
+        Ok(())
+    });
+    let arguments = Arguments::new(&program, []).expect("no parameters");
+    let refused = phineus_frontend::trace_to_file(&program, &arguments).map(drop);
+    let refused = refused.expect_err("it is refused").to_string();
+    assert!(refused.contains("multiple of its period"), "{refused}");
+}

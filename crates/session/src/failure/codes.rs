@@ -241,8 +241,8 @@ codes! {
             "What is to be garbled beside the plan is missing, or belongs to another plan. \
              Plan the program again."
         145 NOT_BEFOREHAND
-            "How often parts of the program run is decided by opened values, so nothing can \
-             be preprocessed for them before the run."
+            "The program has several blocks. What a block needs is made when it runs, so nothing \
+             can be preprocessed before the run."
         146 NO_OPENING_INSIDE
             "The program touches memory at places that are opened while it runs, which the \
              protocol does not do."

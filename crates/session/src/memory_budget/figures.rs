@@ -70,14 +70,14 @@ impl PlanFigures {
         }
     }
 
-    /// Pages of regions that a run holds in memory, if not all: a quarter of the limit where all would take more than
-    /// half of it. The rest is paged on demand.
+    /// Pages of regions that a run holds in memory, or 0 if it holds all: a third of the limit at most. The rest is paged
+    /// on demand. More memory never makes less room for other things.
     pub fn region_frames(description: &Description, situation: &BudgetParameters) -> u64 {
         let pages = Regions::pages(description, situation.layout());
-        let limit = situation.limit_bytes / u64::from(REGION_PAGE_BYTES);
-        match pages <= limit / 2 {
+        let most = situation.limit_bytes / u64::from(REGION_PAGE_BYTES) / 3;
+        match pages <= most.max(REGION_FRAMES_MIN) {
             true => 0,
-            false => (limit / 4).max(REGION_FRAMES_MIN).min(pages),
+            false => most.max(REGION_FRAMES_MIN),
         }
     }
 

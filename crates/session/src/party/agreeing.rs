@@ -180,7 +180,8 @@ pub fn agree_and_plan(
     };
     let (description, name) = (&traced.description, protocol.name());
     let mut items = agreement::agreement(&program_hash, description, name, traced.computing);
-    if traced.blocks.is_some() && run.making.is_none() {
+    let blocks = traced.blocks.as_ref().filter(|blocks| blocks.flow.times().is_none());
+    if blocks.is_some() && run.making.is_none() {
         // Who stops before the others would look like one that is gone.
         items.insert("--max-iterations".to_owned(), run.max_iterations.to_string());
     }

@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    CarriedSlot, CowList, Description, ElementType, FileSummary, Flow, Op, PlanDescription, Sharing,
+    CarriedSlot, CowList, Description, ElementType, FileSummary, Flow, Op, PlanDescription, Region,
+    Sharing,
 };
 use phineus_engine::CarriedLayout;
-use phineus_plan::{Scratch, carried_in_field};
+use phineus_plan::{STATE_SHARING, Scratch, carried_in_field};
 use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::{garbled, mixed};
 
@@ -46,6 +47,14 @@ fn carried_as(protocol: Protocol, element: ElementType) -> ElementType {
         Representation::AsWritten => element,
         Representation::Sharings(assignment) => assignment.carried(element),
         Representation::Field(field) => carried_in_field(element, magnitude_bits(field)),
+    }
+}
+
+/// The type in which regions hold what a program says is of type `element` under `protocol`.
+fn resting_as(protocol: Protocol, element: ElementType) -> ElementType {
+    match protocol.representation() {
+        Representation::Sharings(_) => element.shared(STATE_SHARING),
+        Representation::AsWritten | Representation::Field(_) => element,
     }
 }
 
@@ -98,7 +107,13 @@ pub fn plan_blocks(
     let slots: CowList<CarriedSlot> = slots
         .map(|slot| CarriedSlot { element: carried_as(protocol, slot.element), ..*slot })
         .collect();
-    let description = Description { slots: slots.clone(), ..traced.description.of_block() };
+    let regions = traced.description.regions.iter();
+    let regions: CowList<Region> = regions
+        .map(|region| Region { element: resting_as(protocol, region.element), ..*region })
+        .collect();
+    let (slots_of_block, regions_of_block) = (slots.clone(), regions.clone());
+    let of_block = traced.description.of_block();
+    let description = Description { slots: slots_of_block, regions: regions_of_block, ..of_block };
     let blocks = blocks.of_program(&Arc::new(description));
     let masks = masks::of_blocks(&blocks, protocol, situation, scratch)?;
     let is_chosen = masks != situation.variant.masks;
@@ -132,7 +147,8 @@ pub fn plan_blocks(
             _ => failure,
         })?;
         let planning = start.elapsed();
-        let joined = PlannedParts { parts, carried: carried.clone(), slots: slots.clone() };
+        let (carried, slots, regions) = (carried.clone(), slots.clone(), regions.clone());
+        let joined = PlannedParts { parts, carried, slots, regions };
         let joined = join(traced, &blocks.flow, joined, situation, planning)?;
         let total = joined.budget.total();
         if total <= situation.limit_bytes {
@@ -176,7 +192,8 @@ pub fn open_blocks(
     let own = BudgetParameters { tables_bytes: situation.tables_bytes + beside, ..*situation };
     let open = |part: &TracedFile| PlannedFile::open_block(part.clone(), &own, is_garbled);
     let parts = blocks.parts.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let joined = PlannedParts { parts, carried, slots };
+    let regions = traced.description.regions.clone();
+    let joined = PlannedParts { parts, carried, slots, regions };
     let joined = join(traced, &blocks.flow, joined, situation, Duration::ZERO)?;
     if joined.budget.total() > situation.limit_bytes {
         return Err(does_not_fit(situation.limit_bytes, joined.budget.total())
@@ -224,13 +241,14 @@ struct PlannedParts {
     parts: Vec<PlannedFile>,
     carried: CarriedPlaces,
     slots: CowList<CarriedSlot>,
+    regions: CowList<Region>,
 }
 
 /// The blocks as one plan, in which each runs as often as the program states, or once.
 fn join(
     traced: &TracedFile,
     flow: &Flow,
-    PlannedParts { parts, carried, slots }: PlannedParts,
+    PlannedParts { parts, carried, slots, regions }: PlannedParts,
     situation: &BudgetParameters,
     planning: Duration,
 ) -> Result<PlannedFile, Failure> {
@@ -239,7 +257,7 @@ fn join(
     let driver = |part: &PlannedFile| part.budget.driver - circuits(part.plan());
     let driver = parts.iter().map(driver).max().unwrap_or(0);
     let turns = parts.iter().map(|_| AtomicU64::new(0)).collect();
-    let description = Description { slots, plan: None, ..traced.description.clone() };
+    let description = Description { slots, regions, plan: None, ..traced.description.clone() };
     let (file, computing) = (parts[0].file.clone(), traced.computing);
     let ahead_bytes = parts[0].ahead_bytes;
     let mut blocks = PlannedBlocks { flow: flow.clone(), parts, carried, turns };

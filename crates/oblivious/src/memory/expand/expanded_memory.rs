@@ -100,9 +100,7 @@ impl ExpandedMemory {
     pub(super) fn set(&mut self, column: usize, [row, stride]: [u64; 2], cells: Value) {
         match &self.resting {
             Some(resting) => resting.column(column).store_each_iteration(row, stride, &cells),
-            None => {
-                self.cells[column].insert(row, cells);
-            }
+            None => set_over(&mut self.cells[column], row, cells),
         }
     }
 
@@ -270,6 +268,26 @@ impl ExpandedMemory {
         });
         columns.collect()
     }
+}
+
+/// Puts lanes in from a row on, in place of those that were set before.
+#[track_caller]
+fn set_over(cells: &mut BTreeMap<u64, Value>, row: u64, lanes: Value) {
+    let end = row + u64::from(lanes.lanes());
+    let before = cells.range(..end).rev();
+    let starts = before.take_while(|(start, old)| *start + u64::from(old.lanes()) > row);
+    let starts: Vec<u64> = starts.map(|(start, _)| *start).collect();
+    for start in starts {
+        let old = cells.remove(&start).expect("it was found");
+        let old_end = start + u64::from(old.lanes());
+        if start < row {
+            cells.insert(start, old.lane_slice(0, (row - start) as u32));
+        }
+        if old_end > end {
+            cells.insert(end, old.lane_slice((end - start) as u32, (old_end - end) as u32));
+        }
+    }
+    cells.insert(row, lanes);
 }
 
 impl Store {

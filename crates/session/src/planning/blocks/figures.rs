@@ -90,24 +90,24 @@ impl PlannedBlocks {
         protocol.block_totals(&CostTerms::stated(plan, parties), &blocks)
     }
 
-    /// Totals of one run of each block.
+    /// Totals of one run of each block: of the first one with what the run begins with, and of the others what one run
+    /// more adds.
     fn each(
         &self,
         description: &Description,
         parties: usize,
     ) -> Result<Vec<BTreeMap<String, u64>>, Failure> {
-        let one = |block: usize| vec![(block, 1)];
-        let mut runs: Vec<Vec<(usize, u64)>> = (0..self.parts.len()).map(one).collect();
-        runs.push(Vec::new());
-        let mut totals = self.totals(description, &runs, parties)?;
-        // What happens once in a run is no part of a block.
-        let before = totals.pop().expect("a run of nothing was asked for");
-        for costs in &mut totals {
+        let count = self.parts.len();
+        let some = |times: u64| (0..count).map(move |block| vec![(block, times)]);
+        let runs: Vec<Vec<(usize, u64)>> = some(1).chain(some(2)).collect();
+        let mut once = self.totals(description, &runs, parties)?;
+        let twice = once.split_off(count);
+        for (costs, twice) in once.iter_mut().zip(&twice).skip(1) {
             for (name, total) in costs {
-                *total -= before.get(name).copied().unwrap_or(0).min(*total);
+                *total = twice.get(name).copied().unwrap_or(0).saturating_sub(*total);
             }
         }
-        Ok(totals)
+        Ok(once)
     }
 
     /// A line for each block: what a run of it costs, and what runs then. Where correlated
@@ -152,8 +152,10 @@ impl PlannedBlocks {
         let BlockEnd { steps, next } = &self.flow.blocks[block];
         match *next {
             Successor::End => "the end".to_owned(),
-            Successor::Jump { block } | Successor::Repeat { then: block, .. } => {
-                format!("then block {block}")
+            Successor::Jump { block } => format!("then block {block}"),
+            Successor::Repeat { iterations, then, .. } => {
+                let times = quantity::count(iterations);
+                format!("{times} times in a row, then block {then}")
             }
             Successor::Branch { register, nonzero, zero } => {
                 let last = steps.iter().rev().find(|step| step.writes() == Some(register));
