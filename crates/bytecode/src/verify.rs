@@ -240,7 +240,9 @@ impl<'a> Verifier<'a> {
             Op::Input => self.check_input(instruction, faults),
             Op::Output => self.check_output(instruction, faults),
             Op::Load | Op::Store => self.check_carried(instruction, faults),
-            op if op.is_stateful() => self.check_state(instruction, faults),
+            op if op.is_stateful() || op.is_of_permutation() => {
+                self.check_state(instruction, faults);
+            }
             _ => {}
         }
     }

@@ -2,14 +2,16 @@
 //! `k = 0` is silent OT.
 //!
 //! All parties are threads over an in-process mesh. Rates are those of one party, which is what a
-//! protocol consumes; bytes are those that one party of two sends for each.
+//! protocol consumes; bytes are those that one party of two sends for each,
+//! the one that sends more.
 
 use std::thread;
 use std::time::Instant;
 
 use phineus_channels::memory_mesh;
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::semi_honest::{Batch, Generator, Kind, costs};
+use phineus_correlated::semi_honest::costs::{PartyPair, kind_costs};
+use phineus_correlated::semi_honest::{Batch, Generator, Kind};
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{FieldBits, LpnParameters, OtKind, SessionId};
 
@@ -35,6 +37,7 @@ fn main() {
         kinds.push(Kind::SquarePair { width });
         kinds.push(Kind::SharedBit { width });
     }
+    kinds.extend([16, 128].map(|width| Kind::KnownTriple { owner: 1, width }));
     for kind in kinds {
         let count = kind.batch_elements(BatchScale::FULL);
         let mut best = f64::INFINITY;
@@ -49,11 +52,12 @@ fn main() {
             });
             best = best.min(start.elapsed().as_secs_f64());
         }
-        let costs = costs::kind_costs(kind, count * BATCHES, parties, ot);
+        let costs = kind_costs(kind, count * BATCHES, PartyPair::of(0, 1, parties), ot);
         let made = (count * BATCHES) as f64;
-        let (ots, bytes) = (costs.ots as f64 / made, costs.from_lower_bytes as f64 / made);
+        let sent_bytes = costs.from_lower_bytes.max(costs.from_higher_bytes);
+        let (ots, bytes) = (costs.ots as f64 / made, sent_bytes as f64 / made);
         println!(
-            "{kind:?}: {:.3} M/s, {:.1} M OT/s between each two, {bytes:.2} bytes each way",
+            "{kind:?}: {:.3} M/s, {:.1} M OT/s between each two, {bytes:.2} bytes each way at the most",
             1e-6 * made / best,
             1e-6 * made * ots / best,
         );

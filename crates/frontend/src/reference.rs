@@ -265,7 +265,7 @@ impl ReferenceState<'_> {
             Op::Load => values.push(self.carried[port].clone()),
             Op::Store => self.stored.push((port, values[i.operands[0] as usize].clone())),
             op if op.is_of_memory() => self.memory_step(i),
-            op if op.is_stateful() => self.state_step(i),
+            op if op.is_stateful() || op.is_of_permutation() => self.state_step(i),
             _ => {
                 let operands: Vec<Lanes> =
                     i.operands().iter().map(|&name| values[name as usize].clone()).collect();

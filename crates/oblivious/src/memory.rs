@@ -7,6 +7,7 @@
 mod accesses;
 mod expand;
 mod linked;
+mod period;
 mod position_map;
 mod scan;
 mod shuffle;
@@ -20,6 +21,7 @@ pub use phineus_bytecode::{Memory as MemoryShape, MemoryMethod};
 use phineus_frontend::{Records, SecretMemory, Tracer, Value};
 
 pub use expand::{ProgramBlocks, Unrolling, expand};
+pub use period::{MemoryTerms, RowSharing};
 pub use usage::{MemoryUsage, accesses_of_a_turn, instructions_of_a_turn, sample, usages};
 
 /// Rows of some columns, read and changed at secret indices.
@@ -194,11 +196,24 @@ fn in_range(index: &Value, bits: u16, rows: u64) -> (Value, Option<Value>) {
 /// Cost: 2^w - 1 ANDs for w bits.
 #[track_caller]
 fn one_hot(index: &Value, bits: Range<u16>, enable: &Value) -> Value {
-    bits.fold(enable.clone(), |below, bit| {
-        let above = index.bit_slice(bit, 1).mask(&below);
-        below.xor(&above).lane_concat(&above)
-    })
+    // In words of one lane: on shares a word is selected in one piece.
+    let mut words = vec![enable.clone()];
+    for bit in bits {
+        let bit = index.bit_slice(bit, 1);
+        let mut above: Vec<Value> = words.iter().map(|word| bit.mask(word)).collect();
+        words.iter_mut().zip(&above).for_each(|(word, above)| *word = word.xor(above));
+        if words.len() == 1 && words[0].width() < WORD_BITS {
+            words[0] = words[0].bit_concat(&above[0]);
+        } else {
+            words.append(&mut above);
+        }
+    }
+    let lanes = words.iter().map(|word| word.reshape(1)).collect();
+    Value::joined(lanes).expect("there is a word")
 }
+
+/// Bits of a word that is selected in one piece.
+const WORD_BITS: u16 = 128;
 
 /// The row of a column where one bit is 1 at most: zeros if none is, and nothing if there are no rows.
 #[track_caller]

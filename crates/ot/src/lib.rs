@@ -39,6 +39,7 @@ pub mod precomputed;
 pub mod product;
 pub mod random;
 mod random_bits;
+mod random_rows;
 pub mod silent;
 pub mod softspoken;
 mod spcot;
@@ -62,6 +63,7 @@ pub use parameters::{AdversaryModel, FieldBits};
 pub use precomputed::{PrecomputedReceiver, PrecomputedSender};
 pub use product::product_bytes;
 pub use random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
+pub use random_rows::ROW_BITS_MAX;
 pub use silent::{SilentReceiver, SilentSender};
 pub use softspoken::{SoftSpokenReceiver, SoftSpokenSender, setup_both, state_bytes};
 

@@ -5,8 +5,7 @@
 //! converted at most once to each sharing. Inputs and constants are brought in again instead, in
 //! the sharing that is needed. Conversions that the program states become what the assignment
 //! makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
-//! Rows of regions, and what permutations bring, are in Boolean sharing. No protocol with sharings profits from a bit
-//! that one party knows, so `swap_known` becomes `cond_swap`.
+//! Rows of regions, and what permutations bring and move, are in Boolean sharing.
 //!
 //! Invariant: the program computes the same, since in the clear all conversions are the identity.
 //!
@@ -66,7 +65,7 @@ impl Assignment {
         operand: impl Fn(usize) -> &'a AssignedValue,
     ) -> Sharing {
         let stated = instruction.element.sharing();
-        if instruction.op.is_stateful() {
+        if instruction.op.is_stateful() || instruction.op.is_of_permutation() {
             return STATE_SHARING;
         }
         if instruction.op.is_carrying() {
@@ -262,9 +261,6 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let mut made = *instruction;
         made.element = made.element.shared(sharing);
-        if made.op == Op::SwapKnown {
-            (made.op, made.immediates) = (Op::CondSwap, [0; 4]);
-        }
         for (k, operand) in instruction.operands().iter().enumerate() {
             made.operands[k] = self.name(*operand, sharing)?;
         }

@@ -66,7 +66,7 @@ fn states(instruction: &Instruction) -> Vec<State> {
         Op::Locate => vec![(Register, first), (Permutation, second), (Permutation, third)],
         Op::RegionLoadAt | Op::RegionStoreAt => vec![(Region, first), (Register, second)],
         op if op.is_region() => vec![(Region, first)],
-        op if op.is_of_permutation() => vec![(Permutation, first)],
+        Op::Switches | Op::Origins | Op::Tell => vec![(Permutation, first)],
         _ => Vec::new(),
     }
 }

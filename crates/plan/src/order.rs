@@ -235,7 +235,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
         if instruction.phase != Phase::Whole || instruction.op == Op::Round {
             return Err(invalid("it is ordered already"));
         }
-        if instruction.op.is_of_memory() || instruction.op == Op::SwapKnown {
+        if instruction.op.is_of_memory() {
             return Err(invalid("it is to be replaced before"));
         }
         let (mut missing, mut next) = (0, [NONE; OPERANDS_MAX]);

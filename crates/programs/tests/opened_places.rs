@@ -1,5 +1,5 @@
-//! The places that Square-Root ORAM opens, recorded from runs of two parties under garbled circuits: in every period
-//! all are different, and they are uniform whatever the indices are.
+//! The places that Square-Root ORAM opens, recorded from runs of two parties under garbled circuits, and of two to four
+//! on XOR shares: in every period all are different, and they are uniform whatever the indices are.
 
 mod common;
 
@@ -8,21 +8,24 @@ use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::thread;
 
-use common::expanded;
+use common::shares::{self, Recording, own};
+use common::{expanded, expanded_for};
 use phineus_bytecode::random::Seeds;
 use phineus_bytecode::{
-    Description, ElementType, Encoding, Instruction, Lane, Layout, PortOrder, ProgramReader, Table,
+    Description, ElementType, Encoding, Lane, Layout, PortOrder, ProgramReader, Table,
 };
 use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Prg};
-use phineus_engine::{Driver, FrameMemory, Inputs, RegionSwap, Regions, RunMemory, run};
+use phineus_engine::Driver;
 use phineus_frontend::{ClosureProgram, Value, column, program};
+use phineus_oblivious::memory::{MemoryShape, accesses_of_a_turn};
 use phineus_oblivious::{Memory, MemoryMethod};
 use phineus_ot::SessionId;
 use phineus_plan::{Lookahead, PlanOptions, plan};
 use phineus_protocols::garbled::{EVALUATOR, Evaluator, GARBLER, GarbledCosts, Garbler};
 
 const ROWS: u64 = 8;
+const CELL: ElementType = ElementType::unsigned(4);
 const PERIODS: usize = 600;
 
 /// How the indices of accesses follow each other.
@@ -45,9 +48,11 @@ fn period(method: MemoryMethod) -> usize {
     }
 }
 
-fn accessing(pattern: Pattern, accesses: usize) -> ClosureProgram {
-    program("accessing").party("a").party("b").trace(move |t, _| {
-        let cell = column("cell", ElementType::unsigned(4), Encoding::Number);
+fn accessing(pattern: Pattern, accesses: usize, parties: usize) -> ClosureProgram {
+    let names = ["a", "b", "c", "d"].iter().take(parties);
+    let program = names.fold(program("accessing"), |program, name| program.party(name));
+    program.trace(move |t, _| {
+        let cell = column("cell", CELL, Encoding::Number);
         let rows = t.input("rows", ROWS).by("a").column(cell.clone()).read();
         let index = column("index", ElementType::unsigned(3), Encoding::Number);
         let indices = t.input("indices", 1).by("b").column(index).read();
@@ -70,53 +75,6 @@ fn accessing(pattern: Pattern, accesses: usize) -> ClosureProgram {
     })
 }
 
-/// A driver that records what is opened inside.
-struct Recording<D> {
-    driver: D,
-    places: Vec<u64>,
-}
-
-impl<D: Driver> Driver for Recording<D> {
-    type Wire = D::Wire;
-    type Error = D::Error;
-
-    fn input(&mut self, i: &Instruction, wires: &mut [D::Wire]) -> Result<(), D::Error> {
-        self.driver.input(i, wires)
-    }
-
-    fn output(&mut self, i: &Instruction, wires: &[D::Wire]) -> Result<(), D::Error> {
-        self.driver.output(i, wires)
-    }
-
-    fn compute(
-        &mut self,
-        i: &Instruction,
-        results: &mut [&mut [D::Wire]],
-        operands: &[&[D::Wire]],
-    ) -> Result<(), D::Error> {
-        self.driver.compute(i, results, operands)
-    }
-
-    fn reveal(&mut self, i: &Instruction, wires: &[D::Wire]) -> Result<Lane, D::Error> {
-        let opened = self.driver.reveal(i, wires)?;
-        self.places.push(opened.as_limbs()[0]);
-        Ok(opened)
-    }
-
-    fn permute(
-        &mut self,
-        i: &Instruction,
-        results: &mut [&mut [D::Wire]],
-        operands: &[&[D::Wire]],
-    ) -> Result<(), D::Error> {
-        self.driver.permute(i, results, operands)
-    }
-
-    fn finish(&mut self) -> Result<(), D::Error> {
-        self.driver.finish()
-    }
-}
-
 fn open(bytes: &[u8]) -> ProgramReader<BufReader<File>> {
     let mut file = tempfile::tempfile().expect("a temporary file");
     file.write_all(bytes).expect("room on the disk");
@@ -126,7 +84,7 @@ fn open(bytes: &[u8]) -> ProgramReader<BufReader<File>> {
 
 /// The program, planned in memory.
 fn planned(pattern: Pattern, method: MemoryMethod) -> Vec<u8> {
-    let program = accessing(pattern, PERIODS * period(method));
+    let program = accessing(pattern, PERIODS * period(method), 2);
     let mut reader = expanded(&program, method);
     let options = PlanOptions {
         protocol: "garbled".to_string(),
@@ -145,32 +103,25 @@ fn planned(pattern: Pattern, method: MemoryMethod) -> Vec<u8> {
     plan(&mut reader, Vec::new(), scratch, &options, costs).expect("it fits").0
 }
 
-fn own(description: &Description, tables: &[Table], party: u16) -> Inputs {
-    let ports = description.inputs.iter().zip(tables);
-    let mine = ports.map(|(port, table)| (port.party == party).then(|| table.clone()));
-    Inputs::new(description, mine.collect()).expect("tables fit")
+fn execute<D: Driver>(bytes: &[u8], driver: D) -> Vec<u64> {
+    let mut recording = Recording { driver, places: Vec::new() };
+    shares::execute(&mut open(bytes), &mut recording);
+    recording.places
 }
 
-fn execute<D: Driver>(bytes: &[u8], driver: D) -> Vec<u64> {
-    let mut reader = open(bytes);
-    let plan = reader.description().plan.clone().expect("it is planned");
-    assert_eq!(plan.spill_slot_count, 0, "all of it is in memory");
-    let frames = FrameMemory::new(plan.frame_count as u32, plan.page_bytes() as u32);
-    let mut memory = RunMemory::new(frames.expect("memory"), None);
-    let regions = Regions::new(reader.description(), plan.layout, RegionSwap::none());
-    memory.regions = regions.expect("memory");
-    let mut recording = Recording { driver, places: Vec::new() };
-    run(&mut reader, &mut recording, &mut memory, &mut |_| true).expect("the run succeeds");
-    recording.places
+/// Rows, and the index of the first access.
+fn tables(description: &Description, seed: u64) -> Vec<Table> {
+    let mut tables: Vec<Table> =
+        description.inputs.iter().map(|port| Table::new(port.columns.clone())).collect();
+    (0..ROWS).for_each(|row| tables[0].push(&[Lane::from(row)]));
+    tables[1].push(&[Lane::from(seed % ROWS)]);
+    tables
 }
 
 /// The places that both parties saw.
 fn opened(bytes: &[u8], seed: u64) -> Vec<u64> {
     let description = open(bytes).description().clone();
-    let mut tables: Vec<Table> =
-        description.inputs.iter().map(|port| Table::new(port.columns.clone())).collect();
-    (0..ROWS).for_each(|row| tables[0].push(&[Lane::from(row)]));
-    tables[1].push(&[Lane::from(seed % ROWS)]);
+    let tables = tables(&description, seed);
     let (left, right) = memory_pair();
     let session = SessionId::new([7; 32]);
     let [first, second] = thread::scope(|scope| {
@@ -210,33 +161,57 @@ fn bound(degrees: f64) -> f64 {
     degrees * (1.0 - part + 7.2 * part.sqrt()).powi(3)
 }
 
+/// Checks that places are uniform, and that none is opened twice in a period.
+fn check(places: &[u64], period: usize, case: &str) {
+    assert_eq!(places.len(), PERIODS * period, "{case}");
+    let mut pairs: HashMap<(u64, u64), u64> = HashMap::new();
+    let mut by_turn = vec![vec![0u64; ROWS as usize]; period];
+    for places in places.chunks(period) {
+        for (turn, &place) in places.iter().enumerate() {
+            assert!(place < ROWS, "{case}: place {place}");
+            assert!(!places[..turn].contains(&place), "{case}: {places:?}");
+            by_turn[turn][place as usize] += 1;
+        }
+        *pairs.entry((places[0], places[1])).or_default() += 1;
+    }
+    let samples = PERIODS as u64;
+    for (turn, counts) in by_turn.iter().enumerate() {
+        let found = chi_squared(counts.iter().copied(), ROWS, samples);
+        assert!(found < bound(7.0), "{case}: turn {turn}: {counts:?}, {found}");
+    }
+    let found = chi_squared(pairs.values().copied(), ROWS * (ROWS - 1), samples);
+    assert!(found < bound(55.0), "{case}: first two places: {found}");
+}
+
 #[test]
 fn places_are_uniform_and_never_opened_twice() {
     let mut seeds = Seeds::fresh();
     for method in [MemoryMethod::SquareRoot, MemoryMethod::SquareRootTable] {
-        let period = period(method);
         for pattern in [Pattern::Same, Pattern::InTurn] {
             let seed = seeds.draw();
-            let case = format!("{method:?}, {pattern:?}, seed {seed}");
             let places = opened(&planned(pattern, method), seed);
-            assert_eq!(places.len(), PERIODS * period, "{case}");
-            let mut pairs: HashMap<(u64, u64), u64> = HashMap::new();
-            let mut by_turn = vec![vec![0u64; ROWS as usize]; period];
-            for places in places.chunks(period) {
-                for (turn, &place) in places.iter().enumerate() {
-                    assert!(place < ROWS, "{case}: place {place}");
-                    assert!(!places[..turn].contains(&place), "{case}: {places:?}");
-                    by_turn[turn][place as usize] += 1;
-                }
-                *pairs.entry((places[0], places[1])).or_default() += 1;
-            }
-            let samples = PERIODS as u64;
-            for (turn, counts) in by_turn.iter().enumerate() {
-                let found = chi_squared(counts.iter().copied(), ROWS, samples);
-                assert!(found < bound(7.0), "{case}: turn {turn}: {counts:?}, {found}");
-            }
-            let found = chi_squared(pairs.values().copied(), ROWS * (ROWS - 1), samples);
-            assert!(found < bound(55.0), "{case}: first two places: {found}");
+            let case = format!("{method:?}, {pattern:?}, seed {seed}");
+            check(&places, period(method), &case);
         }
+    }
+}
+
+#[test]
+fn places_on_shares_are_uniform_and_never_opened_twice() {
+    let (mut seeds, method) = (Seeds::fresh(), MemoryMethod::SquareRoot);
+    for (parties, pattern) in [(2, Pattern::Same), (3, Pattern::InTurn), (4, Pattern::Same)] {
+        let seed = seeds.draw();
+        let terms = shares::terms(parties);
+        let name = String::new();
+        let shape =
+            MemoryShape { name, columns: vec![CELL], rows: ROWS, method: None, is_linked: false };
+        let period = accesses_of_a_turn(&shape, method, terms) as usize;
+        let program = accessing(pattern, PERIODS * period, parties);
+        let planned = shares::planned(&mut expanded_for(&program, method, terms), parties);
+        let description = shares::read(&planned).description().clone();
+        let runs = shares::run_all(&planned, &tables(&description, seed), seed);
+        let case = format!("{parties} parties, {pattern:?}, seed {seed}");
+        assert!(runs.iter().all(|run| run.opened == runs[0].opened), "{case}: all see the same");
+        check(&runs[0].opened, period, &case);
     }
 }

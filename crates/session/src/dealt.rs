@@ -27,9 +27,14 @@ impl PlannedFile {
             }
         };
         for (party, (sent, received)) in making.into_iter().enumerate() {
+            lower(totals::made_sent_bytes(party), sent);
+            lower(totals::made_received_bytes(party), received);
             lower(totals::sent_bytes(party), sent + garbling_ots);
             lower(totals::received_bytes(party), received + garbling_ots);
             lower(garbling::garbling_bytes(party), garbling_ots);
+        }
+        for party in 0..self.computing {
+            costs.entry(totals::party_ots(party)).and_modify(|ots| *ots = 0);
         }
         let total = |name: &str| costs.get(name).copied().unwrap_or(0);
         let garbling_ns = total(garbling::Y_AND_GATES) * garbling_ns(self.computing);

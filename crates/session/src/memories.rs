@@ -8,18 +8,20 @@ use phineus_bytecode::{Description, FileKind, Memory, MemoryMethod, PlanDescript
 use phineus_channels::NetworkModel;
 use phineus_frontend::Traced;
 use phineus_oblivious::memory::{
-    MemoryUsage, ProgramBlocks, Unrolling, accesses_of_a_turn, expand, instructions_of_a_turn,
-    sample, usages,
+    MemoryTerms, MemoryUsage, ProgramBlocks, RowSharing, Unrolling, accesses_of_a_turn, expand,
+    instructions_of_a_turn, sample, usages,
 };
+use phineus_ot::FieldBits;
 use phineus_plan::{Scratch, ScratchFile};
 use phineus_tables::quantity;
 
 use crate::agreement::plain;
+use crate::choices::{OtExtension, ProtocolVariant};
 use crate::failure::{Exit, Failure, codes};
 use crate::memory_choice::{MemoryChoice, MemoryPrice};
 use crate::memory_loops::AccessedBlocks;
 use crate::planned::PlannedFile;
-use crate::planning::{openers, opening_nothing};
+use crate::planning::openers;
 use crate::prediction::{predict, sent_bytes};
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
@@ -42,13 +44,14 @@ pub struct SamplePlanner<'a> {
 /// If the program asks for a method that the protocol cannot run, or no method fits into memory.
 pub fn expanded(
     traced: &TracedFile,
-    protocol: Protocol,
+    (protocol, variant): (Protocol, ProtocolVariant),
     scratch: &Scratch,
     plan: SamplePlanner<'_>,
 ) -> Result<(TracedFile, Vec<MemoryChoice>), Failure> {
     if traced.description.memories.is_empty() || traced.kind == FileKind::Planned {
         return Ok((traced.clone(), Vec::new()));
     }
+    let terms = memory_terms(protocol, variant, traced.computing);
     let blocks = AccessedBlocks::of(traced)?;
     let usages = usages(&mut blocks.readers()?, &blocks.times)?;
     let memories = traced.description.memories.iter().zip(usages);
@@ -62,13 +65,13 @@ pub fn expanded(
         };
         let choice = match choices.iter().find(is_alike) {
             Some(known) => MemoryChoice { shape: shape.clone(), ..known.clone() },
-            None => choose(traced, (shape, usage), protocol, scratch, plan)?,
+            None => choose(traced, (shape, usage), (protocol, terms), scratch, plan)?,
         };
         choices.push(choice);
     }
     let methods: Vec<MemoryMethod> = choices.iter().map(|choice| choice.method).collect();
-    let is_kept = protocol.reveals_inside_blocks(traced.computing);
-    Ok((with_methods((traced, &blocks), &methods, is_kept, scratch)?, choices))
+    let is_kept = protocol.reveals_inside_blocks();
+    Ok((with_methods((traced, &blocks), (&methods, terms), is_kept, scratch)?, choices))
 }
 
 /// `traced` with the methods that the description of a plan names; itself if it has other memories.
@@ -81,24 +84,40 @@ pub fn expanded_as(
         plan.memories.iter().map(|memory| memory.method).collect();
     match methods.filter(|methods| methods.len() == traced.description.memories.len()) {
         Some(methods) if !methods.is_empty() => {
-            let protocol = plan.plan.as_ref().and_then(Protocol::of_plan);
-            let is_kept =
-                protocol.is_some_and(|protocol| protocol.reveals_inside_blocks(traced.computing));
+            let figures = plan.plan.as_ref().expect("the description of a plan has its figures");
+            let protocol = Protocol::of_verified_plan(figures);
+            let variant = ProtocolVariant::stated(figures);
+            let terms = memory_terms(protocol, variant, plan.computing());
+            let is_kept = protocol.reveals_inside_blocks();
             let blocks = AccessedBlocks::of(&traced)?;
-            with_methods((&traced, &blocks), &methods, is_kept, scratch)
+            with_methods((&traced, &blocks), (&methods, terms), is_kept, scratch)
         }
         _ => Ok(traced),
     }
 }
 
+/// How so many parties compute with memories.
+fn memory_terms(protocol: Protocol, variant: ProtocolVariant, computing: usize) -> MemoryTerms {
+    let is_on_shares = protocol.reveals_inside_blocks() && protocol.may_take_triples();
+    let rows = match (is_on_shares, variant.ot) {
+        (false, _) => RowSharing::Labels,
+        (true, OtExtension::Softspoken) => {
+            RowSharing::Shares { ot_bits: 128 / FieldBits::DEFAULT.bits() as u32 }
+        }
+        // It is less, of many.
+        (true, OtExtension::Silent) => RowSharing::Shares { ot_bits: 1 },
+    };
+    MemoryTerms { parties: computing as u16, rows }
+}
+
 fn with_methods(
     (traced, blocks): (&TracedFile, &AccessedBlocks),
-    methods: &[MemoryMethod],
+    (methods, terms): (&[MemoryMethod], MemoryTerms),
     is_kept: bool,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
     let output = scratch.file();
-    let unrolled = blocks.unrolled(&traced.description, methods, is_kept)?;
+    let unrolled = blocks.unrolled(&traced.description, (methods, terms), is_kept)?;
     let unrolling = unrolled.as_deref().map_or(Unrolling::Whole, Unrolling::Iterations);
     let mut readers = blocks.readers()?;
     let program = ProgramBlocks {
@@ -106,7 +125,7 @@ fn with_methods(
         flow: blocks.flow.clone(),
         blocks: &mut readers,
     };
-    let written = expand(program, methods, unrolling, output.clone())?;
+    let written = expand(program, (methods, terms), unrolling, output.clone())?;
     let written = written_beside(traced, output, written);
     let of_blocks = traced_blocks(&written.file, |_| traced.computing)?;
     Ok(of_blocks.unwrap_or(written))
@@ -126,7 +145,7 @@ fn written_beside(traced: &TracedFile, file: ScratchFile, written: Traced) -> Tr
 fn choose(
     traced: &TracedFile,
     (shape, usage): (&Memory, MemoryUsage),
-    protocol: Protocol,
+    (protocol, terms): (Protocol, MemoryTerms),
     scratch: &Scratch,
     plan: SamplePlanner<'_>,
 ) -> Result<MemoryChoice, Failure> {
@@ -135,17 +154,17 @@ fn choose(
         MemoryChoice { shape, usage, method, prices, is_little_memory }
     };
     if let Some(method) = shape.method {
-        check(shape, method, (protocol, traced.computing))?;
+        check(shape, method, protocol)?;
         return Ok(choice(method, Vec::new()));
     }
     let linked = shape.is_linked.then_some(MemoryMethod::Linked);
     let mut methods: Vec<MemoryMethod> = MemoryMethod::ALL
         .into_iter()
         .chain(linked)
-        .filter(|&method| check(shape, method, (protocol, traced.computing)).is_ok())
+        .filter(|&method| check(shape, method, protocol).is_ok())
         .collect();
     // Whole programs with such a memory have at least as many instructions.
-    let instructions = |method: &MemoryMethod| instructions_of_a_turn(shape, *method);
+    let instructions = |method: &MemoryMethod| instructions_of_a_turn(shape, *method, terms);
     let fewest = methods.iter().copied().min_by_key(instructions);
     let fewest = fewest.expect("every protocol can scan");
     methods.retain(|method| instructions(method) <= INSTRUCTIONS_MAX || *method == fewest);
@@ -159,7 +178,7 @@ fn choose(
     let mut prices = Vec::new();
     let mut failures = Vec::new();
     for method in methods {
-        match price(traced, (shape, usage), method, scratch, plan) {
+        match price(traced, (shape, usage), (method, terms), scratch, plan) {
             Ok(price) => prices.push(price),
             Err(failure) if failure.code.exit == Exit::DoesNotFit => failures.push(failure),
             Err(failure) => return Err(failure),
@@ -172,26 +191,19 @@ fn choose(
     }
 }
 
-/// Refuses a method that so many parties cannot run under the protocol, or not for so many rows.
-fn check(
-    shape: &Memory,
-    method: MemoryMethod,
-    (protocol, parties): (Protocol, usize),
-) -> Result<(), Failure> {
+/// Refuses a method that the protocol cannot run, or not for so many rows.
+fn check(shape: &Memory, method: MemoryMethod, protocol: Protocol) -> Result<(), Failure> {
     let name = plain(&shape.name);
     match method {
         MemoryMethod::Scan => Ok(()),
-        MemoryMethod::SquareRoot | MemoryMethod::Linked
-            if !protocol.reveals_inside_blocks(parties) =>
-        {
+        MemoryMethod::SquareRoot | MemoryMethod::Linked if !protocol.reveals_inside_blocks() => {
             let message = format!(
                 "{name} asks for {}, and {} opens nothing inside a block",
                 method.name(),
-                opening_nothing(protocol, parties)
+                protocol.name()
             );
             let remedy = format!(
-                "use the method scan, or let it be chosen, or run the program between two parties \
-                 under one of {}",
+                "use the method scan, or let it be chosen, or run the program under one of {}",
                 openers()
             );
             Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy))
@@ -237,7 +249,7 @@ const ROWS_SHUFFLED_MAX: u64 = phineus_bytecode::limits::PERMUTATION_ITEMS_MAX a
 fn price(
     traced: &TracedFile,
     (shape, usage): (&Memory, MemoryUsage),
-    method: MemoryMethod,
+    (method, terms): (MemoryMethod, MemoryTerms),
     scratch: &Scratch,
     plan: SamplePlanner<'_>,
 ) -> Result<MemoryPrice, Failure> {
@@ -247,7 +259,7 @@ fn price(
         let written = sample(&shape, usage, &description.parties, file.clone())?;
         (plan.plan)(&written_beside(traced, file, written))
     };
-    let (turn, all) = (accesses_of_a_turn(&shape, method), usage.accesses());
+    let (turn, all) = (accesses_of_a_turn(&shape, method, terms), usage.accesses());
     let planned = if all <= 2 * turn {
         planned(usage)?
     } else {

@@ -5,7 +5,7 @@
 //! one block, and so do those of protocols without regions.
 
 use phineus_bytecode::{Description, Flow, Memory, MemoryMethod};
-use phineus_oblivious::memory::{accesses_of_a_turn, instructions_of_a_turn, usages};
+use phineus_oblivious::memory::{MemoryTerms, accesses_of_a_turn, instructions_of_a_turn, usages};
 
 use crate::failure::{Failure, codes};
 use crate::program_file::{FileProgramReader, ProgramFile};
@@ -71,7 +71,7 @@ impl AccessedBlocks {
     pub fn unrolled(
         &self,
         description: &Description,
-        methods: &[MemoryMethod],
+        (methods, terms): (&[MemoryMethod], MemoryTerms),
         is_kept: bool,
     ) -> Result<Option<Vec<u64>>, Failure> {
         let memories: Vec<(&Memory, MemoryMethod)> =
@@ -83,9 +83,14 @@ impl AccessedBlocks {
             let accesses = usages(std::slice::from_mut(reader), &[1])?;
             let accesses: Vec<u64> = accesses.iter().map(|usage| usage.accesses()).collect();
             let instructions = reader.instruction_count().max(1);
-            let of_an_iteration = instructions.saturating_add(accessing(&memories, &accesses));
+            let of_an_iteration =
+                instructions.saturating_add(accessing(&memories, terms, &accesses));
             all = all.saturating_add(of_an_iteration.saturating_mul(times));
-            iterations.push(iterations_of_one(&memories, &accesses, (of_an_iteration, times)));
+            iterations.push(iterations_of_one(
+                (&memories, terms),
+                &accesses,
+                (of_an_iteration, times),
+            ));
         }
         let is_one_block = self.files.len() == 1;
         if is_one_block || all <= WHOLE_INSTRUCTIONS {
@@ -110,24 +115,25 @@ impl AccessedBlocks {
 }
 
 /// About how many instructions so many accesses to each memory take.
-fn accessing(memories: &[(&Memory, MemoryMethod)], accesses: &[u64]) -> u64 {
+fn accessing(memories: &[(&Memory, MemoryMethod)], terms: MemoryTerms, accesses: &[u64]) -> u64 {
     let memories = memories.iter().zip(accesses);
     let of = memories.map(|(&(shape, method), &accesses)| {
-        let of_an_iteration = instructions_of_a_turn(shape, method).saturating_mul(accesses);
-        of_an_iteration / accesses_of_a_turn(shape, method)
+        let of_an_iteration = instructions_of_a_turn(shape, method, terms).saturating_mul(accesses);
+        of_an_iteration / accesses_of_a_turn(shape, method, terms)
     });
     of.sum()
 }
 
 /// How many iterations of a block become one: so many that each memory is accessed as often as between two shuffles.
 fn iterations_of_one(
-    memories: &[(&Memory, MemoryMethod)],
+    (memories, terms): (&[(&Memory, MemoryMethod)], MemoryTerms),
     accesses: &[u64],
     (instructions, times): (u64, u64),
 ) -> u64 {
     let memories = memories.iter().zip(accesses).filter(|(_, accesses)| **accesses > 0);
-    let wanted = memories
-        .map(|(&(shape, method), &accesses)| accesses_of_a_turn(shape, method).div_ceil(accesses));
+    let wanted = memories.map(|(&(shape, method), &accesses)| {
+        accesses_of_a_turn(shape, method, terms).div_ceil(accesses)
+    });
     let most = (BLOCK_INSTRUCTIONS / instructions.max(1)).clamp(1, times.max(1));
     let iterations = wanted.max().unwrap_or(1).clamp(1, most);
     // As equal as can be, so that the rest is about as long.

@@ -88,7 +88,7 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(codes::NO_FIGURES, message));
         };
-        check_state(&traced.description, situation.protocol, situation.parties)?;
+        check_state(&traced.description, situation.protocol)?;
         let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation.parties)?;
         let scale = batch_scale(plan);
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
@@ -233,27 +233,15 @@ pub fn plan_block_within(
     plan_program((traced, is_garbled), protocol, situation, scratch)
 }
 
-/// Words for a protocol that opens nothing inside a block among so many parties.
-pub fn opening_nothing(protocol: Protocol, parties: usize) -> String {
-    match protocol.reveals_inside_blocks(2) {
-        true => format!("{} of {parties} parties", protocol.name()),
-        false => protocol.name().to_owned(),
-    }
-}
-
 /// The protocols that open values inside a block, as in `garbled, gmw and mixed`.
 pub fn openers() -> String {
     Protocol::names(|protocol| {
-        protocol.reveals_inside_blocks(2) && protocol.adversary() != Adversary::Nobody
+        protocol.reveals_inside_blocks() && protocol.adversary() != Adversary::Nobody
     })
 }
 
-/// Refuses programs with regions where the computing parties open nothing inside a block.
-fn check_state(
-    description: &Description,
-    protocol: Protocol,
-    parties: usize,
-) -> Result<(), Failure> {
+/// Refuses programs with regions where the protocol opens nothing inside a block.
+fn check_state(description: &Description, protocol: Protocol) -> Result<(), Failure> {
     let has_state = !description.regions.is_empty()
         || !description.permutations.is_empty()
         || description.registers > 0;
@@ -270,14 +258,14 @@ fn check_state(
         let remedy = Remedy::new("run it with ").field(RunField::Protocol).and(" garbled");
         return Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy));
     }
-    if !has_state || protocol.reveals_inside_blocks(parties) {
+    if !has_state || protocol.reveals_inside_blocks() {
         return Ok(());
     }
     let message = format!(
         "{} opens nothing inside a block, which memory that is touched in secret needs",
-        opening_nothing(protocol, parties)
+        protocol.name()
     );
-    let remedy = format!(": {} open values inside a block, between two parties", openers());
+    let remedy = format!(": {} open values inside a block", openers());
     let remedy = Remedy::new("choose another ").field(RunField::Protocol).and(remedy);
     Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy))
 }
@@ -290,7 +278,7 @@ fn plan_program(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
-    check_state(&traced.description, protocol, situation.parties)?;
+    check_state(&traced.description, protocol)?;
     scratch.forget_tables();
     let planner = planner_memory(situation)?;
     let bounds = OrderingBounds {

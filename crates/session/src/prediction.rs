@@ -5,7 +5,6 @@
 
 use phineus_bytecode::PlanDescription;
 use phineus_channels::{NetworkModel, TransportKind};
-use phineus_correlated::semi_honest::costs::PairCosts;
 use phineus_engine::REGION_PAGE_BYTES;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::costs::{GarbledAmounts, garbling_costs, totals as garbling};
@@ -331,31 +330,13 @@ pub fn preprocessing_bytes(planned: &PlannedFile) -> Vec<(u64, u64)> {
         };
         return (0..planned.computing).map(of).collect();
     }
-    let parties = planned.computing;
-    if !is_shared(planned.plan()) {
-        return vec![(0, 0); parties];
-    }
+    // Protocols without preprocessing state none.
     let total = |name: String| costs.get(&name).copied().unwrap_or(0);
-    // What a party sends to another that is neither online nor for garbling.
     let of = |party: usize| {
-        let others =
-            total(mixed::totals::online_bytes(party)) + total(garbling::garbling_bytes(party));
-        (total(mixed::totals::sent_bytes(party)) - others) / (parties as u64 - 1)
+        let sent = total(mixed::totals::made_sent_bytes(party));
+        (sent, total(mixed::totals::made_received_bytes(party)))
     };
-    // The first party is the lower one of all its pairs, the last the higher one.
-    let (from_lower_bytes, from_higher_bytes) = (of(0), of(parties - 1));
-    of_links(PairCosts { from_lower_bytes, from_higher_bytes, ..PairCosts::default() }, parties)
-}
-
-/// Bytes that a party sends and receives if each pair of parties has these costs.
-fn of_links(pair: PairCosts, parties: usize) -> Vec<(u64, u64)> {
-    let of = |party: usize| {
-        let (lower, higher) = (party as u64, (parties - 1 - party) as u64);
-        let sent = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
-        let received = lower * pair.from_lower_bytes + higher * pair.from_higher_bytes;
-        (sent, received)
-    };
-    (0..parties).map(of).collect()
+    (0..planned.computing).map(of).collect()
 }
 
 /// Correlated randomness that a plan takes besides the triples of AND gates, and how much.

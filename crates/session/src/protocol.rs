@@ -292,8 +292,8 @@ pub trait Definition: Sync {
     /// Returns whether a program may have garbled values, whose tables are made beside the run.
     fn may_garble(&self) -> bool;
 
-    /// Returns whether this number of computing parties opens values inside a block, and so runs programs with regions.
-    fn reveals_inside_blocks(&self, parties: usize) -> bool;
+    /// Returns whether it opens values inside a block, and so runs programs with regions.
+    fn reveals_inside_blocks(&self) -> bool;
 
     /// Returns whether one party looks items up in a table that it alone knows.
     fn looks_up_in_tables(&self) -> bool;

@@ -56,7 +56,10 @@ impl RunCosts {
             received => received,
         };
         let party = usize::from(party);
-        let ots = total(totals::EVALUATOR_INPUT_BITS).or(total(mixed::totals::OTS));
+        // What is measured is the mean over all others.
+        let links = (planned.computing - 1).max(1) as u64;
+        let of_party = total(&mixed::totals::party_ots(party)).map(|ots| ots / links);
+        let ots = total(totals::EVALUATOR_INPUT_BITS).or(of_party).or(total(mixed::totals::OTS));
         let ots = ots.map(|ots| ots + total(GARBLING_OTS).unwrap_or(0));
         let ots = if is_stored { ots.and(Some(0)) } else { ots };
         let saved = if is_stored { preprocessing_bytes(planned)[party] } else { (0, 0) };

@@ -141,7 +141,7 @@ pub fn expanded(
     let terms = PlanParameters { is_compared: true, ..terms };
     let plan = |sample: &TracedFile| planned(sample, (protocol, variant), terms, scratch);
     let planner = SamplePlanner { plan: &plan, net: terms.net, limit_bytes: terms.limit_bytes };
-    memories::expanded(traced, protocol, scratch, planner)
+    memories::expanded(traced, (protocol, variant), scratch, planner)
 }
 
 /// Plans with the costs of making the correlated randomness.

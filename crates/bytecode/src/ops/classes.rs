@@ -26,7 +26,9 @@ impl Op {
     /// operations.
     #[inline]
     pub fn is_stateful(self) -> bool {
-        self.is_region() || self.is_of_permutation() || self.is_of_memory() || self.opens_inside()
+        // What switches do to rows depends on their bits alone.
+        let brings_or_tells = self.is_of_permutation() && self != Op::SwapKnown;
+        self.is_region() || brings_or_tells || self.is_of_memory() || self.opens_inside()
     }
 
     /// Returns whether it opens a value into a register.

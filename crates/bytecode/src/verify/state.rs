@@ -2,7 +2,7 @@
 
 use super::{BlockPlace, Verifier};
 use crate::binary::FileKind;
-use crate::instruction::{ElementType, Instruction, Sharing};
+use crate::instruction::{ElementType, Instruction, Phase, Sharing};
 use crate::ops::Op;
 use crate::state::PermutationKind;
 
@@ -35,7 +35,9 @@ impl Verifier<'_> {
                 let is_of_party = self.switches.is_some_and(|(name, owner)| {
                     (name, u64::from(owner)) == (i.operands[0], party)
                 });
-                if self.kind == FileKind::Program && !is_of_party {
+                // An ordered program has the switches of its program, which the checker of orders proves.
+                let is_whole = i.phase == Phase::Whole && self.kind == FileKind::Program;
+                if is_whole && !is_of_party {
                     faults.push(format!(
                         "{name} needs the switches that were brought last, of party {party}"
                     ));

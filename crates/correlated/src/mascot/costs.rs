@@ -16,25 +16,9 @@ use super::ranges::Ranges;
 use super::triples::COINS;
 use super::{Demand, Kind, masks};
 use crate::demand::BatchScale;
-use crate::semi_honest::costs::PairCosts;
+use crate::semi_honest::costs::{PairCosts, PartyPair};
 
 const DIGEST: u64 = DIGEST_BYTES as u64;
-
-/// Two of so many parties.
-#[derive(Clone, Copy, Debug)]
-pub struct PartyPair {
-    /// The one of the lower number.
-    pub lower: usize,
-    /// The one of the higher number.
-    pub higher: usize,
-    /// How many there are.
-    pub parties: usize,
-}
-
-impl PartyPair {
-    /// Of two parties.
-    pub const OF_TWO: PartyPair = PartyPair { lower: 0, higher: 1, parties: 2 };
-}
 
 /// The costs between two parties of setting up.
 pub fn setup_costs<F: Field>(field: FieldBits) -> PairCosts {

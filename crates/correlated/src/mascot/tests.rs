@@ -14,12 +14,12 @@ use phineus_crypto::{Block, Prg};
 use phineus_ot::base::{BaseOts, EndemicOts};
 use phineus_ot::{FieldBits, SessionId};
 
-use super::costs::{PartyPair, batch_costs, setup_costs};
+use super::costs::{batch_costs, setup_costs};
 use super::*;
 use crate::CorrelatedError;
 use crate::authenticated::{BOUNDED_BITS, MatrixSize, Share};
 use crate::demand::BatchScale;
-use crate::semi_honest::costs::PairCosts;
+use crate::semi_honest::costs::{PairCosts, PartyPair};
 
 fn prg(party: usize, seed: u128) -> Prg {
     Prg::from_seed(Block::from_bits(seed << 8 | party as u128))

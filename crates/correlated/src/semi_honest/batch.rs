@@ -5,11 +5,14 @@ use phineus_ot::packing::copy_bits;
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::Kind;
-use super::limits::{BATCH_ELEMENTS, BATCH_OTS};
+use super::limits::{BATCH_ELEMENTS, BATCH_OTS, KNOWN_ROW_BITS};
+use super::{KNOWN_WIDTH_MAX, Kind};
 use crate::demand::BatchScale;
 use crate::generator::RandomnessBatch;
 use crate::stored::StoredBatch;
+
+/// The widest element of a ring.
+const RING_WIDTH_MAX: u16 = 64;
 
 /// The most columns that a kind has.
 pub(super) const COLUMNS_MAX: usize = 3;
@@ -19,7 +22,7 @@ impl Kind {
     /// shared bits.
     pub(super) fn columns(self) -> usize {
         match self {
-            Kind::BitTriple | Kind::RingTriple { .. } => 3,
+            Kind::BitTriple | Kind::RingTriple { .. } | Kind::KnownTriple { .. } => 3,
             Kind::SquarePair { .. } | Kind::SharedBit { .. } => 2,
         }
     }
@@ -27,15 +30,30 @@ impl Kind {
     /// Whether a column holds bits, packed, and not words.
     pub(super) fn is_packed(self, column: usize) -> bool {
         match self {
-            Kind::BitTriple => true,
+            Kind::BitTriple | Kind::KnownTriple { .. } => true,
             Kind::SharedBit { .. } => column == 0,
             Kind::RingTriple { .. } | Kind::SquarePair { .. } => false,
         }
     }
 
+    /// Strings of bits, one for each element, that a packed column consists of.
+    pub(super) fn strings(self, column: usize) -> usize {
+        match self {
+            Kind::KnownTriple { width, .. } if column > 0 => width.into(),
+            Kind::KnownTriple { .. }
+            | Kind::BitTriple
+            | Kind::SharedBit { .. }
+            | Kind::RingTriple { .. }
+            | Kind::SquarePair { .. } => 1,
+        }
+    }
+
     /// Words of a column of `count` elements.
     pub(super) fn column_words(self, column: usize, count: usize) -> usize {
-        if self.is_packed(column) { count.div_ceil(64) } else { count }
+        match self.is_packed(column) {
+            true => self.strings(column) * count.div_ceil(64),
+            false => count,
+        }
     }
 
     /// Bytes of the columns of `count` elements.
@@ -46,15 +64,16 @@ impl Kind {
     /// Bits of an element.
     ///
     /// # Panics
-    /// If it is not in 1 to 64.
+    /// If it is not in 1 to 64, or to 128 of rows.
     pub fn width(self) -> u16 {
-        let width = match self {
-            Kind::BitTriple => 1,
+        let (width, most) = match self {
+            Kind::BitTriple => (1, 1),
             Kind::RingTriple { width } | Kind::SquarePair { width } | Kind::SharedBit { width } => {
-                width
+                (width, RING_WIDTH_MAX)
             }
+            Kind::KnownTriple { width, .. } => (width, KNOWN_WIDTH_MAX),
         };
-        assert!((1..=64).contains(&width), "a ring has 2 to 2^64 elements");
+        assert!((1..=most).contains(&width), "an element has 1 to {most} bits");
         width
     }
 
@@ -67,6 +86,7 @@ impl Kind {
             // Each direction between two parties does one half, with width - 1 OTs for each.
             Kind::SquarePair { .. } => 2 * (ots / (width - 1).max(1)),
             Kind::SharedBit { .. } => 2 * ots,
+            Kind::KnownTriple { .. } => ots * KNOWN_ROW_BITS / width.max(KNOWN_ROW_BITS),
         };
         elements.min(scale.of(BATCH_ELEMENTS))
     }
@@ -119,7 +139,10 @@ impl Batch {
         for (column, target) in targets.iter_mut().enumerate() {
             let source = &self.columns[column];
             if self.kind.is_packed(column) {
-                copy_bits(source, from, target, to, count);
+                let strings = self.kind.strings(column);
+                let (own, wanted) = (source.len() / strings, target.len() / strings);
+                let both = source.chunks_exact(own).zip(target.chunks_exact_mut(wanted));
+                both.for_each(|(source, target)| copy_bits(source, from, target, to, count));
             } else {
                 target[to..to + count].copy_from_slice(&source[from..from + count]);
             }
@@ -152,22 +175,25 @@ impl StoredBatch for Batch {
     const SECRET_BYTES: usize = COMPANION_KEY_BYTES;
 
     fn code(kind: Kind) -> [u32; 3] {
-        let code = match kind {
-            Kind::BitTriple => 1,
-            Kind::RingTriple { .. } => 2,
-            Kind::SquarePair { .. } => 3,
-            Kind::SharedBit { .. } => 4,
+        let (code, owner) = match kind {
+            Kind::BitTriple => (1, 0),
+            Kind::RingTriple { .. } => (2, 0),
+            Kind::SquarePair { .. } => (3, 0),
+            Kind::SharedBit { .. } => (4, 0),
+            Kind::KnownTriple { owner, .. } => (5, owner.into()),
         };
-        [code, kind.width().into(), 0]
+        [code, kind.width().into(), owner]
     }
 
-    fn kind_of([code, width, zero]: [u32; 3]) -> Option<Kind> {
-        let width = u16::try_from(width).ok().filter(|width| (1..=64).contains(width))?;
-        match (code, zero) {
+    fn kind_of([code, width, owner]: [u32; 3]) -> Option<Kind> {
+        let most = if code == 5 { KNOWN_WIDTH_MAX } else { RING_WIDTH_MAX };
+        let width = u16::try_from(width).ok().filter(|width| (1..=most).contains(width))?;
+        match (code, owner) {
             (1, 0) => (width == 1).then_some(Kind::BitTriple),
             (2, 0) => Some(Kind::RingTriple { width }),
             (3, 0) => Some(Kind::SquarePair { width }),
             (4, 0) => Some(Kind::SharedBit { width }),
+            (5, _) => u16::try_from(owner).ok().map(|owner| Kind::KnownTriple { owner, width }),
             _ => None,
         }
     }

@@ -182,4 +182,15 @@ impl<S: BatchSource<Batch>> CorrelatedRandomness for Buffered<S> {
     ) -> Result<(), CorrelatedError> {
         self.take_words(Kind::SharedBit { width }, ring.len(), &mut [bits, ring])
     }
+
+    fn known_triples(
+        &mut self,
+        (owner, width): (u16, u16),
+        count: usize,
+        bits: &mut [u64],
+        rows: &mut [u64],
+        products: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        self.take_words(Kind::KnownTriple { owner, width }, count, &mut [bits, rows, products])
+    }
 }

@@ -1,7 +1,8 @@
 //! Costs of preprocessing, exact to the byte, as `explain` states them.
 //!
-//! All parties make the same batches, so every pair of parties sends the same; only the halves of
-//! square pairs and shared bits differ by the direction when a count is odd.
+//! All parties make the same batches, so every pair of parties sends the same. Only the halves of square pairs and
+//! shared bits differ by the direction when a count is odd, and triples of a bit that one party knows take OTs between
+//! this one and each other.
 
 use phineus_ot::{Correlation, OtKind, product_bytes};
 
@@ -9,6 +10,34 @@ use super::schedule::batches;
 use super::shared_bits::lower_half;
 use super::{Demand, Kind};
 use crate::demand::BatchScale;
+
+/// Two of so many parties.
+#[derive(Clone, Copy, Debug)]
+pub struct PartyPair {
+    /// The one of the lower number.
+    pub lower: usize,
+    /// The one of the higher number.
+    pub higher: usize,
+    /// How many there are.
+    pub parties: usize,
+}
+
+impl PartyPair {
+    /// Of two parties.
+    pub const OF_TWO: PartyPair = PartyPair { lower: 0, higher: 1, parties: 2 };
+
+    /// Two different ones of so many.
+    pub fn of(one: usize, other: usize, parties: usize) -> PartyPair {
+        PartyPair { lower: one.min(other), higher: one.max(other), parties }
+    }
+
+    /// All pairs of so many parties.
+    pub fn all(parties: usize) -> impl Iterator<Item = PartyPair> {
+        let below =
+            move |higher| (0..higher).map(move |lower| PartyPair::of(lower, higher, parties));
+        (0..parties).flat_map(below)
+    }
+}
 
 /// Bytes over one link, in each direction or both, and the time that they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,23 +67,23 @@ impl PairCosts {
 }
 
 /// The costs of a pair for everything that is demanded, made in its batches; set-up not included.
-pub fn demand_costs(demand: &Demand, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
-    sum_costs(demand.batches(), parties, ot.into())
+pub fn demand_costs(demand: &Demand, pair: PartyPair, ot: impl Into<OtKind>) -> PairCosts {
+    sum_costs(demand.batches(), pair, ot.into())
 }
 
 /// The costs of a pair for demands that come up so many times each, every time in batches of their
 /// own; set-up not included.
 pub fn demands_costs<'a>(
     demands: impl Iterator<Item = (&'a Demand, u64)>,
-    parties: usize,
+    pair: PartyPair,
     ot: OtKind,
 ) -> PairCosts {
     let (mut costs, mut by_lower, mut by_higher) = (PairCosts::default(), 0, 0);
     for (demand, times) in demands {
         for (kind, count) in demand.batches() {
-            costs.add_times(batch_costs(kind, count, parties, ot), times);
+            costs.add_times(batch_costs(kind, count, pair, ot), times);
         }
-        let (lower, higher) = offered_in_all(demand);
+        let (lower, higher) = offered_in_all(demand, pair);
         by_lower += lower * times;
         by_higher += higher * times;
     }
@@ -65,7 +94,8 @@ pub fn demands_costs<'a>(
 
 /// The costs of reserving what both directions of a session offer.
 fn reservation_costs(ot: OtKind, by_lower: u64, by_higher: u64) -> PairCosts {
-    // Both directions reserve before the same batches, but for a few OTs of difference.
+    // Both directions reserve before the same batches, but for those that one party has alone and a few OTs of
+    // difference.
     let (lower, higher) = (ot.reservations(by_lower), ot.reservations(by_higher));
     PairCosts {
         from_lower_bytes: lower * ot.reservation_bytes(),
@@ -77,20 +107,20 @@ fn reservation_costs(ot: OtKind, by_lower: u64, by_higher: u64) -> PairCosts {
 
 /// The costs of a pair for `count` of a kind and nothing else, made in full batches and one for
 /// the rest.
-pub fn kind_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
-    sum_costs(batches(kind, count, BatchScale::FULL), parties, ot.into())
+pub fn kind_costs(kind: Kind, count: usize, pair: PartyPair, ot: impl Into<OtKind>) -> PairCosts {
+    sum_costs(batches(kind, count, BatchScale::FULL), pair, ot.into())
 }
 
 /// The costs of a pair for all batches of a session, in whatever order.
 fn sum_costs(
     batches: impl Iterator<Item = (Kind, usize)>,
-    parties: usize,
+    pair: PartyPair,
     ot: OtKind,
 ) -> PairCosts {
     let (mut costs, mut by_lower, mut by_higher) = (PairCosts::default(), 0, 0);
     for (kind, count) in batches {
-        costs.add(batch_costs(kind, count, parties, ot));
-        let (lower, higher) = offered_ots(kind, count);
+        costs.add(batch_costs(kind, count, pair, ot));
+        let (lower, higher) = offered_ots(kind, count, pair);
         by_lower += lower as u64;
         by_higher += higher as u64;
     }
@@ -108,20 +138,51 @@ pub fn setup_costs(ot: impl Into<OtKind>) -> PairCosts {
 
 /// The most OTs that either of two parties offers for everything that is demanded.
 pub fn ots_of_a_direction(demand: &Demand) -> u64 {
-    let (lower, higher) = offered_in_all(demand);
-    lower.max(higher)
+    // Others than these are as any two of them are.
+    let owners = demand.kinds().map(|(kind, _)| match kind {
+        Kind::KnownTriple { owner, .. } => usize::from(owner) + 1,
+        Kind::BitTriple
+        | Kind::RingTriple { .. }
+        | Kind::SquarePair { .. }
+        | Kind::SharedBit { .. } => 0,
+    });
+    let parties = owners.max().unwrap_or(0).max(2);
+    let of_pair = |pair| {
+        let (lower, higher) = offered_in_all(demand, pair);
+        lower.max(higher)
+    };
+    PartyPair::all(parties).map(of_pair).max().expect("there are two parties")
+}
+
+/// OTs of a party with all others in one batch, at the most.
+pub fn ots_of_a_party(kind: Kind, count: usize, parties: usize) -> usize {
+    let with_one = match kind {
+        Kind::KnownTriple { .. } => count,
+        Kind::BitTriple
+        | Kind::RingTriple { .. }
+        | Kind::SquarePair { .. }
+        | Kind::SharedBit { .. } => {
+            let (by_lower, by_higher) = offered_ots(kind, count, PartyPair::of(0, 1, parties));
+            by_lower + by_higher
+        }
+    };
+    (parties - 1) * with_one
 }
 
 /// The OTs of all batches in which the party of lower number is the sender, and the other.
-fn offered_in_all(demand: &Demand) -> (u64, u64) {
-    let offered = demand.batches().map(|(kind, count)| offered_ots(kind, count));
+fn offered_in_all(demand: &Demand, pair: PartyPair) -> (u64, u64) {
+    let offered = demand.batches().map(|(kind, count)| offered_ots(kind, count, pair));
     offered.fold((0, 0), |sum, one| (sum.0 + one.0 as u64, sum.1 + one.1 as u64))
 }
 
 /// The OTs of a batch in which the party of lower number is the sender, and the other.
-pub fn offered_ots(kind: Kind, count: usize) -> (usize, usize) {
+pub fn offered_ots(kind: Kind, count: usize, pair: PartyPair) -> (usize, usize) {
     let width = usize::from(kind.width());
     match kind {
+        Kind::KnownTriple { owner, .. } => {
+            let of = |chooser: usize| if usize::from(owner) == chooser { count } else { 0 };
+            (of(pair.higher), of(pair.lower))
+        }
         Kind::BitTriple => (count, count),
         Kind::RingTriple { .. } => (count * width, count * width),
         Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => (0, 0),
@@ -138,9 +199,9 @@ pub fn offered_ots(kind: Kind, count: usize) -> (usize, usize) {
 
 /// The costs of a pair for one batch, of at most [`Kind::batch_elements`], without what it may
 /// have to reserve, which depends on the batches before.
-pub fn batch_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKind>) -> PairCosts {
-    let (width, two, ot) = (kind.width(), parties == 2, ot.into());
-    let (by_lower, by_higher) = offered_ots(kind, count);
+pub fn batch_costs(kind: Kind, count: usize, pair: PartyPair, ot: impl Into<OtKind>) -> PairCosts {
+    let (width, two, ot) = (kind.width(), pair.parties == 2, ot.into());
+    let (by_lower, by_higher) = offered_ots(kind, count, pair);
     let ots = (by_lower + by_higher) as u64;
     // What the chooser of so many OTs sends.
     let extension = |ots: usize| match (ots, two) {
@@ -171,7 +232,9 @@ pub fn batch_costs(kind: Kind, count: usize, parties: usize, ot: impl Into<OtKin
         }
         Kind::SharedBit { .. } => {
             let offers = |ots| Correlation::additive(width - 1, 1).message_bytes(ots);
-            costs(offers(by_lower), offers(by_higher), parties as u64)
+            costs(offers(by_lower), offers(by_higher), pair.parties as u64)
         }
+        // All pairs go at once: those without OTs wait for those of the owner.
+        Kind::KnownTriple { .. } => costs(0, 0, 1),
     }
 }

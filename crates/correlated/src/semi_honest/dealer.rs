@@ -131,4 +131,35 @@ impl CorrelatedRandomness for Dealer {
         }
         Ok(())
     }
+
+    fn known_triples(
+        &mut self,
+        (owner, width): (u16, u16),
+        count: usize,
+        bits: &mut [u64],
+        rows: &mut [u64],
+        products: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        let kind = Kind::KnownTriple { owner, width };
+        for (column, words) in [&*bits, &*rows, &*products].into_iter().enumerate() {
+            assert_eq!(words.len(), kind.column_words(column, count), "room for the bits");
+        }
+        let (owner, n) = (usize::from(owner), bits.len());
+        for (k, bits) in bits.iter_mut().enumerate() {
+            let known = self.word();
+            *bits = if self.me == owner { known } else { 0 };
+            for at in (k..rows.len()).step_by(n) {
+                let (mut row, mut mine) = (0, 0);
+                for party in (0..self.parties).filter(|&party| party != owner) {
+                    let share = self.word();
+                    row ^= share;
+                    mine |= if party == self.me { share } else { 0 };
+                }
+                (rows[at], products[at]) = (mine, self.deal(known & row, true));
+            }
+        }
+        let strings = [bits, rows, products].into_iter().flat_map(|words| words.chunks_mut(n));
+        strings.for_each(|string| clear_beyond(count, string));
+        Ok(())
+    }
 }

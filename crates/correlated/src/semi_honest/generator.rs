@@ -8,6 +8,7 @@
 //!   (Asharov, Lindell, Schneider, Zohner, CCS 2013, Section 5.2).
 //! * Three parties and more: choices are the same towards all peers, and one bit per OT corrects
 //!   `m_0 ^ m_1` to the same `a`.
+//! * Triples of a bit that one party knows: `known_triples`.
 //! * Triples and square pairs in `Z_2^w`: `phineus_ot::product`. The cross products of a square come
 //!   twice, so they are needed in `Z_2^(w-1)` only, and one direction of a pair suffices: each
 //!   direction does one half of a batch.
@@ -24,7 +25,7 @@ use phineus_ot::{ChoiceBits, OtKind, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
-use super::costs::offered_ots;
+use super::costs::{PartyPair, offered_ots};
 use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_max};
 use super::pair::{PeerOts, pair};
 use super::{Batch, Kind};
@@ -149,6 +150,10 @@ impl<C: Channel> Generator<C> {
             Kind::RingTriple { .. } => self.ring_triples(width, first, second, third),
             Kind::SquarePair { .. } => self.square_pairs(width, first, second),
             Kind::SharedBit { .. } => self.shared_bits(width, first, second),
+            Kind::KnownTriple { owner, .. } => {
+                let size = (width.into(), count);
+                self.known_triples(owner.into(), size, first, second, third)
+            }
         }
     }
 
@@ -174,12 +179,15 @@ impl<C: Channel> Generator<C> {
 
     /// Sends to all peers what their OTs of a batch need from this party, then takes theirs.
     fn reserve(&mut self, kind: Kind, count: usize) -> Result<(), CorrelatedError> {
-        let (me, (by_lower, by_higher)) = (self.parties.me(), offered_ots(kind, count));
+        let (me, parties) = (self.parties.me(), self.parties.count());
+        let offered = |peer| offered_ots(kind, count, PartyPair::of(me, peer, parties));
         for peer in self.parties.peers() {
+            let (by_lower, by_higher) = offered(peer);
             let ots = if me < peer { by_lower } else { by_higher };
             pair(&mut self.pairs, peer).sender.reserve(self.parties.channel(peer), ots)?;
         }
         for peer in self.parties.peers() {
+            let (by_lower, by_higher) = offered(peer);
             let ots = if me < peer { by_higher } else { by_lower };
             pair(&mut self.pairs, peer).receiver.reserve(self.parties.channel(peer), ots)?;
         }

@@ -14,6 +14,10 @@ pub const BATCH_OTS: usize = 1 << 16;
 /// Elements of a batch, at most; so a column of words is 512 KiB.
 pub const BATCH_ELEMENTS: usize = 1 << 16;
 
+/// Bits of the rows of triples with a known bit of which a batch is as large as its OTs allow; of wider rows it has
+/// fewer. So a column of rows is 128 KiB.
+pub(super) const KNOWN_ROW_BITS: usize = 16;
+
 /// The smallest `k` of the extension, whose messages are the longest: 128 / k bits per OT.
 pub const FIELD_BITS_MIN: usize = 2;
 

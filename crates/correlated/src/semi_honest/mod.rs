@@ -1,5 +1,5 @@
-//! Semi-honest correlated randomness, made before the inputs are known: multiplication triples,
-//! square pairs, shared bits.
+//! Semi-honest correlated randomness, made before the inputs are known: multiplication triples, also of a bit that one
+//! party knows, square pairs, shared bits.
 //!
 //! Read `generator` first. What each module is:
 //!
@@ -20,6 +20,7 @@ mod buffered;
 pub mod costs;
 mod dealer;
 mod generator;
+mod known_triples;
 pub mod limits;
 mod live;
 mod pair;
@@ -58,7 +59,18 @@ pub enum Kind {
         /// Bits of an element.
         width: u16,
     },
+    /// `(s, d, s d)` for a bit `s` that one party knows and a row `d` as XOR shares of all others; the product as XOR
+    /// shares.
+    KnownTriple {
+        /// The party that knows `s`, and has no share of `d`.
+        owner: u16,
+        /// Bits of a row, at most [`KNOWN_WIDTH_MAX`].
+        width: u16,
+    },
 }
+
+/// The widest row of a [`Kind::KnownTriple`].
+pub const KNOWN_WIDTH_MAX: u16 = phineus_ot::ROW_BITS_MAX as u16;
 
 /// Where a protocol gets its correlated randomness from.
 ///
@@ -122,5 +134,23 @@ pub trait CorrelatedRandomness: Send {
         width: u16,
         bits: &mut [u64],
         ring: &mut [u64],
+    ) -> Result<(), CorrelatedError>;
+
+    /// `count` triples of a bit that one party knows and a row, `of` owner and width: at the owner `bits` are the bits and
+    /// `rows` are 0, at the others it is the other way around. `products` are XOR shares. Bit `i` of row `j` is bit
+    /// `j % 64` of word `i n + j / 64` for `n` words of `bits`; bits beyond `count` are 0.
+    ///
+    /// # Errors
+    /// When a channel, a peer or the storage fails.
+    ///
+    /// # Panics
+    /// If a buffer has not just the bits that are asked for, or more is asked for than was demanded.
+    fn known_triples(
+        &mut self,
+        of: (u16, u16),
+        count: usize,
+        bits: &mut [u64],
+        rows: &mut [u64],
+        products: &mut [u64],
     ) -> Result<(), CorrelatedError>;
 }

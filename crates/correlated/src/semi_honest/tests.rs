@@ -11,7 +11,7 @@ use phineus_crypto::{Block, Prg};
 use phineus_ot::packing::mask;
 use phineus_ot::{FieldBits, SessionId};
 
-use super::costs::{PairCosts, batch_costs, demand_costs, kind_costs, setup_costs};
+use super::costs::{PairCosts, PartyPair, batch_costs, demand_costs, kind_costs, setup_costs};
 use super::*;
 use crate::StoreError;
 use crate::demand::BatchScale;
@@ -64,7 +64,7 @@ fn opened(shares: &[&Vec<Vec<u64>>], kind: Kind, column: usize, index: usize) ->
 
 /// The meaning of every kind. Shares are also reduced, and there is nothing beyond the last bit.
 pub(super) fn assert_meaning(kind: Kind, count: usize, shares: &[&Vec<Vec<u64>>], what: &str) {
-    let modulus = mask(kind.width().into());
+    let modulus = mask(kind.width().min(64).into());
     let (mut seen, mut ones) = (std::collections::BTreeSet::new(), 0);
     for index in 0..count {
         let at = |column| opened(shares, kind, column, index);
@@ -77,6 +77,13 @@ pub(super) fn assert_meaning(kind: Kind, count: usize, shares: &[&Vec<Vec<u64>>]
                 assert_eq!(at(1), at(0).wrapping_mul(at(0)) & modulus, "{index}, {what}");
             }
             Kind::SharedBit { .. } => assert_eq!(at(1), at(0), "{index}, {what}"),
+            Kind::KnownTriple { width, .. } => {
+                let words = count.div_ceil(64);
+                for string in (0..usize::from(width)).map(|string| 64 * words * string) {
+                    let of_row = |column| opened(shares, kind, column, string + index);
+                    assert_eq!(of_row(2), at(0) & of_row(1), "{index}, {what}");
+                }
+            }
         }
         ones += at(0) & 1;
         seen.insert(at(0));
@@ -90,10 +97,19 @@ pub(super) fn assert_meaning(kind: Kind, count: usize, shares: &[&Vec<Vec<u64>>]
         for (column, words) in shares.iter().enumerate() {
             if kind.is_packed(column) {
                 let beyond = count % 64;
-                assert!(beyond == 0 || words[count / 64] & !mask(beyond as u32) == 0, "{what}");
+                for words in words.chunks(count.div_ceil(64)) {
+                    assert!(beyond == 0 || words[count / 64] & !mask(beyond as u32) == 0, "{what}");
+                }
             } else {
                 assert!(words.iter().all(|word| word & !modulus == 0), "not reduced, {what}");
             }
+        }
+    }
+    if let Kind::KnownTriple { owner, .. } = kind {
+        for (party, shares) in shares.iter().enumerate() {
+            let nothing = usize::from(party == usize::from(owner));
+            assert!(shares[nothing].iter().all(|&word| word == 0), "party {party}, {what}");
+            assert!(count < 64 || shares[1 - nothing].iter().any(|&word| word != 0), "{what}");
         }
     }
 }
@@ -111,6 +127,11 @@ fn all_kinds() -> Vec<(Kind, usize)> {
             kinds.push((Kind::SharedBit { width }, count));
         }
     }
+    for (owner, width) in [(0, 1), (1, 1), (0, 13), (1, 64), (0, 65), (1, 127), (0, 128)] {
+        for count in [1, 64, 65, 300, 5000] {
+            kinds.push((Kind::KnownTriple { owner, width }, count));
+        }
+    }
     kinds.push((Kind::RingTriple { width: 64 }, 1024));
     kinds.push((Kind::SquarePair { width: 32 }, 2001));
     kinds.push((Kind::SharedBit { width: 32 }, 10_000));
@@ -125,25 +146,27 @@ fn every_kind_means_what_it_says_and_costs_what_it_says() {
             let mut generator = generator(parties, seed);
             let mut batch = Batch::empty();
             let traffic = |generator: &mut Generator<_>| generator.parties().traffic();
-            let check = |before: &[_], after: &[Traffic], costs: PairCosts| {
-                for peer in (0..after.len()).filter(|&peer| peer != me) {
-                    let before: &Traffic = &before[peer];
-                    let sent = after[peer].sent_bytes - before.sent_bytes;
-                    let received = after[peer].received_bytes - before.received_bytes;
-                    let expected = (costs.from_lower_bytes, costs.from_higher_bytes);
-                    let (lower, higher) =
-                        if me < peer { (sent, received) } else { (received, sent) };
-                    assert_eq!((lower, higher), expected, "party {me} and {peer}");
-                }
-            };
+            let check =
+                |before: &[_], after: &[Traffic], costs: &dyn Fn(PartyPair) -> PairCosts| {
+                    for peer in (0..after.len()).filter(|&peer| peer != me) {
+                        let costs = costs(PartyPair::of(me, peer, after.len()));
+                        let before: &Traffic = &before[peer];
+                        let sent = after[peer].sent_bytes - before.sent_bytes;
+                        let received = after[peer].received_bytes - before.received_bytes;
+                        let expected = (costs.from_lower_bytes, costs.from_higher_bytes);
+                        let (lower, higher) =
+                            if me < peer { (sent, received) } else { (received, sent) };
+                        assert_eq!((lower, higher), expected, "party {me} and {peer}");
+                    }
+                };
             let parties = generator.parties().count();
             let zero = vec![Traffic::default(); parties];
-            check(&zero, &traffic(&mut generator), setup_costs(FIELD));
+            check(&zero, &traffic(&mut generator), &|_| setup_costs(FIELD));
             let made = all_kinds().into_iter().map(|(kind, count)| {
                 let before = traffic(&mut generator);
                 generator.make(kind, count, &mut batch).expect("all honest");
-                let costs = batch_costs(kind, count, parties, FIELD);
-                check(&before, &traffic(&mut generator), costs);
+                let costs = |pair| batch_costs(kind, count, pair, FIELD);
+                check(&before, &traffic(&mut generator), &costs);
                 batch.columns[..kind.columns()].iter().map(|column| column.to_vec()).collect()
             });
             made.collect::<Vec<Vec<Vec<u64>>>>()
@@ -158,7 +181,8 @@ fn every_kind_means_what_it_says_and_costs_what_it_says() {
 
 #[test]
 fn costs_are_those_of_the_formulas() {
-    let ots = |kind, parties| kind_costs(kind, 4096, parties, FIELD).ots;
+    let pair = |parties| PartyPair::of(0, 1, parties);
+    let ots = |kind, parties| kind_costs(kind, 4096, pair(parties), FIELD).ots;
     for parties in [2, 3] {
         for width in [2, 8, 32, 64] {
             let triples = ots(Kind::RingTriple { width }, parties);
@@ -171,17 +195,25 @@ fn costs_are_those_of_the_formulas() {
     }
     // Two parties: 31 bits per OT and nothing else for triples of bits; in Z_2^32, 32 of them
     // and 32 * 33 / 2 bits.
-    let bytes = |kind, parties| kind_costs(kind, 1 << 20, parties, FIELD).from_lower_bytes;
+    let bytes = |kind, parties| kind_costs(kind, 1 << 20, pair(parties), FIELD).from_lower_bytes;
     assert_eq!(bytes(Kind::BitTriple, 2), 31 << 17);
     assert_eq!(bytes(Kind::BitTriple, 3), 33 << 17);
     assert_eq!(bytes(Kind::RingTriple { width: 32 }, 2), (32 * 31 + 32 * 33 / 2) << 17);
     assert_eq!(bytes(Kind::SharedBit { width: 32 }, 2), (31 + 31) << 16);
+    // One OT with each other party, and nothing else, for rows of any width.
+    for width in [1, 16, 128] {
+        let known = |owner| Kind::KnownTriple { owner, width };
+        assert_eq!([0, 1, 2].map(|owner| ots(known(owner), 3)), [4096, 4096, 0]);
+        assert_eq!([0, 1].map(|owner| bytes(known(owner), 2)), [31 << 17, 0]);
+        assert_eq!([0, 1].map(|owner| bytes(known(owner), 3)), [32 << 17, 0]);
+    }
 }
 
 /// Needs of a program with interleaved kinds, some of more than a batch.
 fn needs() -> Vec<(Kind, usize)> {
     let (ring, square) = (Kind::RingTriple { width: 64 }, Kind::SquarePair { width: 16 });
     let shared = Kind::SharedBit { width: 32 };
+    let known = |owner| Kind::KnownTriple { owner, width: 70 };
     vec![
         (Kind::BitTriple, 100),
         (ring, 1000),
@@ -191,6 +223,9 @@ fn needs() -> Vec<(Kind, usize)> {
         (square, 50),
         (ring, 1500),
         (shared, 300),
+        (known(1), 1000),
+        (known(0), 20_000),
+        (known(1), 129),
         (Kind::BitTriple, 1),
     ]
 }
@@ -200,7 +235,8 @@ fn use_all(source: &mut impl CorrelatedRandomness) -> Vec<Vec<Vec<u64>>> {
     needs()
         .into_iter()
         .map(|(kind, count)| {
-            let mut columns = vec![Vec::new(); kind.columns()];
+            let strings = |column| vec![Vec::new(); kind.strings(column)];
+            let mut columns: Vec<Vec<Vec<u64>>> = (0..kind.columns()).map(strings).collect();
             // Packed columns cannot be joined at any bit: those are taken in whole words.
             let piece = if kind.is_packed(0) { 640 } else { 77 };
             for first in (0..count).step_by(piece) {
@@ -208,11 +244,13 @@ fn use_all(source: &mut impl CorrelatedRandomness) -> Vec<Vec<Vec<u64>>> {
                 let mut new: Vec<Vec<u64>> =
                     (0..kind.columns()).map(|c| vec![!0; kind.column_words(c, taken)]).collect();
                 take(source, kind, taken, &mut new).expect("all honest");
-                for (column, new) in columns.iter_mut().zip(new) {
-                    column.extend(new);
+                for (strings, new) in columns.iter_mut().zip(new) {
+                    let length = new.len() / strings.len();
+                    let both = strings.iter_mut().zip(new.chunks(length));
+                    both.for_each(|(string, new)| string.extend(new));
                 }
             }
-            columns
+            columns.into_iter().map(|strings| strings.concat()).collect()
         })
         .collect()
 }
@@ -228,6 +266,9 @@ fn take(
         (Kind::RingTriple { width }, [a, b, c]) => source.ring_triples(width, a, b, c),
         (Kind::SquarePair { width }, [a, c]) => source.square_pairs(width, a, c),
         (Kind::SharedBit { width }, [bits, ring]) => source.shared_bits(width, bits, ring),
+        (Kind::KnownTriple { owner, width }, [bits, rows, products]) => {
+            source.known_triples((owner, width), count, bits, rows, products)
+        }
         _ => panic!("a kind has its columns"),
     }
 }
@@ -238,7 +279,10 @@ fn assert_needs(results: &[Vec<Vec<Vec<u64>>>], what: &str) {
         let shares: Vec<_> = results.iter().map(|made| &made[i]).collect();
         assert_meaning(kind, count, &shares, &format!("need {i}, {kind:?}, {what}"));
         if count >= 64 {
-            assert!(firsts.insert(results[0][i][0][0]), "nothing is given out twice, {what}");
+            // Who does not know the bits has none.
+            let first =
+                results.iter().find_map(|made| made[i][0].first().filter(|&&word| word != 0));
+            assert!(firsts.insert(first), "nothing is given out twice, {what}");
         }
     }
 }
@@ -250,15 +294,18 @@ fn live_randomness_makes_exactly_what_is_demanded() {
             let count = parties.count();
             let generator = generator(parties, seed);
             let demand = Demand::of(needs());
-            let expected = demand_costs(&demand, count, FIELD).from_lower_bytes;
+            let expected = demand_costs(&demand, PartyPair::of(0, 1, count), FIELD);
+            let expected = expected.from_lower_bytes;
             let setup = setup_costs(FIELD).from_lower_bytes;
             let mut live =
                 Live::start(generator, demand, needs().into_iter().map(Ok)).expect("a thread");
             let used = use_all(&mut live);
             let mut generator = live.finish().expect("the thread does not fail");
-            let links = count as u64 - 1;
-            let ots = demand_costs(&Demand::of(needs()), count, FIELD).ots;
-            assert_eq!(generator.ots(), links * ots, "every OT is counted");
+            let me = generator.parties().me();
+            let peers = (0..count).filter(|&peer| peer != me);
+            let pairs = peers.map(|peer| PartyPair::of(me, peer, count));
+            let ots = pairs.map(|pair| demand_costs(&Demand::of(needs()), pair, FIELD).ots);
+            assert_eq!(generator.ots(), ots.sum::<u64>(), "every OT is counted");
             let parties = generator.parties();
             if parties.me() == 0 {
                 assert_eq!(parties.traffic()[1].sent_bytes, setup + expected);
@@ -279,7 +326,7 @@ fn batches_that_are_begun_before_others_are_finished_are_the_same() {
             let mut demand = Demand::scaled(scale);
             let order = [(Kind::BitTriple, count), (Kind::RingTriple { width: 8 }, 70)];
             order.iter().for_each(|&(kind, count)| demand.add(kind, count));
-            let expected = demand_costs(&demand, 2, FIELD).from_lower_bytes;
+            let expected = demand_costs(&demand, PartyPair::OF_TWO, FIELD).from_lower_bytes;
             let setup = setup_costs(FIELD).from_lower_bytes;
             let prg = Prg::from_seed(Block::from_bits(0xbe + parties.me() as u128));
             let (session, kind) = (SessionId::new([0xbe; 32]), (FIELD.into(), scale));
@@ -542,6 +589,7 @@ fn stored_material_that_does_not_fit_is_refused() {
 fn a_schedule_makes_batches_when_they_are_first_needed() {
     let schedule = Schedule::new(Demand::of(needs()), needs().into_iter().map(Ok));
     let (ring, square) = (Kind::RingTriple { width: 64 }, Kind::SquarePair { width: 16 });
+    let known = |owner| Kind::KnownTriple { owner, width: 70 };
     let expected = [
         (Kind::BitTriple, 65_536),
         (ring, 1024),
@@ -550,6 +598,9 @@ fn a_schedule_makes_batches_when_they_are_first_needed() {
         (ring, 1024),
         (square, 50),
         (ring, 2530 - 2048),
+        (known(1), 1129),
+        (known(0), 14_979),
+        (known(0), 20_000 - 14_979),
     ];
     let schedule: Result<Vec<_>, CorrelatedError> = schedule.collect();
     assert_eq!(schedule.expect("the order has no error"), expected);

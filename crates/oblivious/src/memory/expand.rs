@@ -12,6 +12,7 @@ use phineus_bytecode::{Description, Flow, Instruction, MemoryMethod, Op, Program
 use phineus_frontend::{ProgramError, Traced, Tracer};
 
 use super::accesses::{AccessKind, for_each_access};
+use super::period::MemoryTerms;
 use copying::Copying;
 use expanded_memory::ExpandedMemory;
 
@@ -35,7 +36,7 @@ pub enum Unrolling<'a> {
 }
 
 /// Writes a program to `output` without operations on memories: the one with index `i` is accessed by method
-/// `methods[i]`, as the description then says.
+/// `methods[i]`, as the description then says, on these terms.
 ///
 /// Memory: some 100 bytes for each access and each constant of one lane, besides what the methods keep for a memory.
 ///
@@ -46,7 +47,7 @@ pub enum Unrolling<'a> {
 /// If there are not as many methods as memories, or if what is opened decides which blocks run.
 pub fn expand<R: Read + Seek>(
     program: ProgramBlocks<'_, R>,
-    methods: &[MemoryMethod],
+    (methods, terms): (&[MemoryMethod], MemoryTerms),
     unrolling: Unrolling<'_>,
     output: impl Write + 'static,
 ) -> Result<Traced, ProgramError> {
@@ -64,7 +65,9 @@ pub fn expand<R: Read + Seek>(
     let mut expansion = Expansion {
         copying: Copying::new(&tracer),
         memories: memories
-            .map(|(shape, &method)| ExpandedMemory::new(&tracer, shape, method, is_one_block))
+            .map(|(shape, &method)| {
+                ExpandedMemory::new(&tracer, shape, (method, terms), is_one_block)
+            })
             .collect(),
         tracer,
     };

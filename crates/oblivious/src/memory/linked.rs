@@ -4,7 +4,8 @@
 //! lies, so no position map is asked. A row is read once at most, so its place is opened once at most, and nothing is
 //! shuffled again.
 //!
-//! Cost of `n` rows of `b` bits: `W(n) (2 b + 8 k)` ANDs with a bit that one party knows, once; a read opens `k` bits.
+//! Cost of `n` rows of `b` bits, of two parties: `W(n) (2 b + 8 k)` ANDs with a bit that one party knows, once; a read
+//! opens `k` bits. Each further party moves rows, links and places once more.
 
 use phineus_bytecode::{ElementType, Lane, PermutationKind};
 use phineus_frontend::{OpenedIndex, Region, Tracer, Value, rechunk};
@@ -25,11 +26,16 @@ pub(super) struct Linked {
 impl Linked {
     /// `columns` are the cells of `items` rows, two at least, in chunks of `lanes` lanes.
     #[track_caller]
-    pub(super) fn new(tracer: &Tracer, columns: Vec<Vec<Value>>, items: u64, lanes: u32) -> Linked {
+    pub(super) fn new(
+        tracer: &Tracer,
+        columns: Vec<Vec<Value>>,
+        (items, lanes): (u64, u32),
+        parties: u16,
+    ) -> Linked {
         let bits = super::index_bits(items);
         let mut order = Columns::new(vec![all_numbers(tracer, bits, lanes, items)], lanes);
-        order.shuffle(tracer);
-        let places = places(tracer, order.trimmed(0));
+        order.shuffle(tracer, parties);
+        let places = places(tracer, order.trimmed(0), parties);
         let mut links: Vec<Value> = places.clone();
         let first = links[0].lane_slice(0, 1);
         match links[0].lanes() {
@@ -38,10 +44,11 @@ impl Linked {
         }
         links.push(first);
         let links = rechunk(links, lanes);
-        // Moves each row to its place: one party hides the rows, the other one is told where they go.
+        // Moves each row to its place: all parties but one hide the rows in turn, and that one is told where they go.
         let mut rows = Columns::new([columns, vec![links, places.clone()]].concat(), lanes);
-        let hiding = tracer.permutation(HIDING, items as u32, PermutationKind::Random);
-        rows.apply(&hiding);
+        for party in HIDING..parties {
+            rows.apply(&tracer.permutation(party, items as u32, PermutationKind::Random));
+        }
         let goal = rows.trimmed(rows.columns.len() - 1);
         rows.columns.pop();
         let told = tracer.permutation(TOLD, items as u32, PermutationKind::Told);

@@ -13,7 +13,7 @@ mod scanned;
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{OpenedIndex, Tracer, Value};
 
-use super::shuffle::places;
+use super::shuffle::{Shuffling, places};
 use located::LocatedMap;
 use packed::PackedMap;
 use scanned::ScannedMap;
@@ -21,6 +21,16 @@ use scanned::ScannedMap;
 /// Places in a row of a packed map, and the bits that number them.
 const PACKED: u64 = 8;
 const PACKED_BITS: u16 = 3;
+
+/// How many rows of a packed map so many places are.
+pub(super) fn packed_rows_of(items: u64) -> u64 {
+    items.div_ceil(PACKED)
+}
+
+/// Returns whether a map of so many places is packed, and not scanned.
+pub(super) fn is_packed(items: u64, period: u64) -> bool {
+    packed_rows_of(items) >= period.max(2)
+}
 
 /// How places are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,30 +48,34 @@ pub(super) enum PositionMap {
 }
 
 impl PositionMap {
-    /// `numbers` are the rows that lie at each of `items` places; the map is renewed after `period` accesses.
+    /// `numbers` are the rows that lie at each of `items` places.
     #[track_caller]
     pub(super) fn new(
         kind: MapKind,
         tracer: &Tracer,
         numbers: Vec<Value>,
         items: u64,
-        period: u64,
+        shuffling: Shuffling,
     ) -> PositionMap {
         match kind {
             MapKind::Published => {
-                let places = places(tracer, numbers);
-                PositionMap::Published(PublishedMap::new(tracer, places, items, period))
+                let places = places(tracer, numbers, shuffling.parties);
+                PositionMap::Published(PublishedMap::new(tracer, places, items, shuffling))
             }
-            MapKind::Located => PositionMap::Located(LocatedMap::new(tracer, numbers, period)),
+            MapKind::Located => {
+                PositionMap::Located(LocatedMap::new(tracer, numbers, shuffling.period))
+            }
         }
     }
 
     /// Forgets what was given, after a shuffle.
     #[track_caller]
-    pub(super) fn renew(&mut self, tracer: &Tracer, numbers: Vec<Value>, period: u64) {
+    pub(super) fn renew(&mut self, tracer: &Tracer, numbers: Vec<Value>, shuffling: Shuffling) {
         match self {
-            PositionMap::Published(map) => map.renew(tracer, places(tracer, numbers)),
-            PositionMap::Located(map) => *map = LocatedMap::new(tracer, numbers, period),
+            PositionMap::Published(map) => {
+                map.renew(tracer, places(tracer, numbers, shuffling.parties));
+            }
+            PositionMap::Located(map) => *map = LocatedMap::new(tracer, numbers, shuffling.period),
         }
     }
 
@@ -89,11 +103,11 @@ pub(super) enum PublishedMap {
 }
 
 impl PublishedMap {
-    /// Of `items` rows whose places are the lanes of `places`; all maps are renewed after `period` accesses.
+    /// Of `items` rows whose places are the lanes of `places`; all maps are renewed at once.
     #[track_caller]
-    fn new(tracer: &Tracer, places: Vec<Value>, items: u64, period: u64) -> PublishedMap {
-        match items.div_ceil(PACKED) >= period.max(2) {
-            true => PublishedMap::Packed(Box::new(PackedMap::new(tracer, places, period))),
+    fn new(tracer: &Tracer, places: Vec<Value>, items: u64, shuffling: Shuffling) -> PublishedMap {
+        match is_packed(items, shuffling.period) {
+            true => PublishedMap::Packed(Box::new(PackedMap::new(tracer, places, shuffling))),
             false => PublishedMap::Scanned(ScannedMap::new(places)),
         }
     }

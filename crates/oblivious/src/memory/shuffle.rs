@@ -1,21 +1,34 @@
 //! Permutations of rows that no party knows, and the inverse of what they do: Zahur et al. 2016, section V.
 //!
-//! Each of two parties applies a permutation of its own, by a Waksman network whose switches it knows. For the position
-//! map, one party hides the order of the rows under a fresh permutation by one more pass, and the other one is told the
-//! result, which is uniform: together they know where each row lies. Or the other one moves the numbers of the rows by what
-//! it was told, so that the place of each row is a secret value.
+//! Each party applies a permutation of its own, by a Waksman network whose switches it knows. For the position map, all
+//! parties but one hide the order of the rows under fresh permutations by one more pass each, and that one is told the
+//! result, which is uniform: together they know where each row lies. So the one that was told moves the places, which
+//! the others moved as they moved the rows: then the place of each row is a secret value. Or two parties keep what they know,
+//! and use it to locate a row.
 //!
-//! Cost of a pass over `n` rows of `b` bits: `W(n) b` ANDs with a bit that one party knows, which are half as
-//! long as others; `W(n) = w n - 2^w + 1` for `w = ceil(log2 n)`. Rounds: one opening for the position map.
+//! Deviation: Zahur et al. have two parties. The composition of permutations of all parties is uniform for all but one
+//! of them together.
+//!
+//! Cost of a pass over `n` rows of `b` bits: `W(n)` products of a row and a bit that one party knows;
+//! `W(n) = w n - 2^w + 1` for `w = ceil(log2 n)`. Rounds: one opening for the position map.
 
 use phineus_bytecode::{Lane, PermutationKind};
 use phineus_circuits::permutation::{Layer, layers};
 use phineus_frontend::{PartyPermutation, Tracer, Value, rechunk};
 
-/// The party that is told how rows lie under the other one's permutation.
+/// The party that is told how rows lie under the permutations of the others.
 pub(super) const TOLD: u16 = 0;
-/// The party that hides them.
+/// The first of those that hide them.
 pub(super) const HIDING: u16 = 1;
+
+/// How the stores of a memory are shuffled.
+#[derive(Clone, Copy)]
+pub(super) struct Shuffling {
+    /// Accesses between two shuffles.
+    pub(super) period: u64,
+    /// How many parties compute.
+    pub(super) parties: u16,
+}
 
 /// Columns of `rows` rows, in chunks of equal lanes, a power of two; the last chunk has zeros behind the rows.
 pub(super) struct Columns {
@@ -57,10 +70,10 @@ impl Columns {
         chunks.map(|((_, lanes), chunk)| chunk.lane_slice(0, lanes)).collect()
     }
 
-    /// Moves the rows by two permutations, of which each party knows one.
+    /// Moves the rows by as many permutations as there are parties, of which each knows one.
     #[track_caller]
-    pub(super) fn shuffle(&mut self, tracer: &Tracer) {
-        for party in [TOLD, HIDING] {
+    pub(super) fn shuffle(&mut self, tracer: &Tracer, parties: u16) {
+        for party in 0..parties {
             let permutation = tracer.permutation(party, self.rows as u32, PermutationKind::Random);
             self.apply(&permutation);
         }
@@ -131,7 +144,7 @@ fn swap_first(
     (with_rest(head, first), with_rest(other, second))
 }
 
-/// The order of some rows, of which one party knows the inverse under the permutation of the other one.
+/// The order of some rows, of which one of two parties knows the inverse under the permutation of the other one.
 pub(super) struct HiddenOrder {
     pub(super) told: PartyPermutation,
     pub(super) hiding: PartyPermutation,
@@ -154,19 +167,24 @@ impl HiddenOrder {
 
 /// For each row its place: `numbers` are the rows that lie at each place.
 #[track_caller]
-pub(super) fn places(tracer: &Tracer, numbers: Vec<Value>) -> Vec<Value> {
+pub(super) fn places(tracer: &Tracer, numbers: Vec<Value>, parties: u16) -> Vec<Value> {
     let lanes = numbers[0].lanes().next_power_of_two();
     let mut hidden = Columns::new(vec![numbers], lanes);
     let items = hidden.rows as u32;
+    let starts = || Columns::chunks(items.into(), lanes);
     let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomWithOrigins);
     hidden.apply(&hiding);
+    // The first one to hide the rows knows where it takes them from; the others move these places, too.
+    let origins = starts().map(|(start, count)| hiding.origins(start, count)).collect();
+    hidden.columns.append(&mut Columns::new(vec![origins], lanes).columns);
+    for party in HIDING + 1..parties {
+        hidden.apply(&tracer.permutation(party, items, PermutationKind::Random));
+    }
     let told = tracer.permutation(TOLD, items, PermutationKind::Told);
     tell(&told, &hidden.trimmed(0));
-    let origins = Columns::chunks(items.into(), lanes);
-    let origins = origins.map(|(start, count)| hiding.origins(start, count)).collect();
-    let mut places = Columns::new(vec![origins], lanes);
-    places.apply(&told);
-    places.trimmed(0)
+    hidden.columns.remove(0);
+    hidden.apply(&told);
+    hidden.trimmed(0)
 }
 
 /// Tells a party where all rows are moved.

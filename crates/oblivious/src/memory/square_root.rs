@@ -1,39 +1,18 @@
-//! [`SquareRoot`]: Square-Root ORAM of two parties.
+//! [`SquareRoot`]: Square-Root ORAM.
 //!
 //! Rows lie in an order that nobody knows (`shuffle.rs`). An access opens the place of its row (`position_map.rs`),
 //! or, if the row was accessed before, of a row that was not: so every place is opened once at most until the rows are
 //! shuffled again, and which one is uniform. A row that was accessed lies in the stash from then on, which every access scans.
-//! After `T` accesses the stash goes back to the places it came from, and all is shuffled anew.
+//! After `T` accesses (`period.rs`) the stash goes back to the places it came from, and all is shuffled anew.
 
 use phineus_bytecode::{ElementType, Lane};
-use phineus_circuits::permutation::switch_count;
 use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
 use super::accesses::AccessKind;
+use super::period::MemoryTerms;
 use super::position_map::{MapKind, PositionMap};
-use super::shuffle::Columns;
+use super::shuffle::{Columns, Shuffling};
 use super::{in_range, index_bits, numbers, selected};
-
-/// Accesses between two shuffles: as published, the square root of the switches of a network.
-///
-/// An access compares and selects from `T / 2` rows of the stash on average, and its part of a shuffle is
-/// `W(n) / T` switches, each of which costs about as much as a row of the stash. Where nothing else depends on the
-/// period, the sum is least for `T = sqrt(2 W(n))`, by 6 %. Deviation: Zahur et al. 2016, section V, have
-/// `sqrt(W(n))`, which a scanned map, too, costs the least with.
-pub(super) fn period(kind: MapKind, rows: u64) -> u64 {
-    let switches = match kind {
-        MapKind::Published => switch_count(rows),
-        MapKind::Located => 2 * switch_count(rows),
-    };
-    let root = switches.isqrt();
-    (root + u64::from(root * root < switches)).clamp(1, rows)
-}
-
-/// As [`period`], so that all periods are about as long that so many accesses take.
-fn period_of(kind: MapKind, rows: u64, accesses: u64) -> u64 {
-    let shuffles = accesses.div_ceil(period(kind, rows)).max(1);
-    accesses.div_ceil(shuffles).clamp(1, rows)
-}
 
 /// Rows that lie in regions while no block works on them, a column in each.
 pub(super) struct RestingRows {
@@ -87,11 +66,12 @@ pub(super) struct SquareRoot {
 
 impl SquareRoot {
     #[track_caller]
-    pub(super) fn new(records: Records, kind: MapKind) -> SquareRoot {
+    pub(super) fn new(records: Records, kind: MapKind, terms: MemoryTerms) -> SquareRoot {
         let rows = records.rows();
         let items = items_of(rows);
         let bits = index_bits(items);
         let tracer = records.tracer().clone();
+        let period = terms.period(kind, records.elements(), items);
         // Numbers of rows can be wider than rows are.
         let lanes =
             records.chunk_lanes().min(lanes_for(bits)).min(items.next_power_of_two() as u32);
@@ -103,9 +83,9 @@ impl SquareRoot {
             });
         }
         columns.push(all_numbers(&tracer, bits, lanes, items));
-        let period = period(kind, items);
-        let mut store = ShuffledStore::new(&tracer, Columns::new(columns, lanes), period);
-        let map = PositionMap::new(kind, &tracer, store.shuffle(), items, period);
+        let shuffling = Shuffling { period, parties: terms.parties };
+        let mut store = ShuffledStore::new(&tracer, Columns::new(columns, lanes), shuffling);
+        let map = PositionMap::new(kind, &tracer, store.shuffle(), items, shuffling);
         SquareRoot { store, map, rows, period, left: u64::MAX }
     }
 
@@ -114,7 +94,7 @@ impl SquareRoot {
     pub(super) fn resumed(
         tracer: &Tracer,
         resting: &RestingRows,
-        kind: MapKind,
+        (kind, terms): (MapKind, MemoryTerms),
         accesses: u64,
     ) -> SquareRoot {
         let RestingRows { regions, elements, rows } = resting;
@@ -122,7 +102,9 @@ impl SquareRoot {
         let widest = elements.iter().map(|element| element.width()).max();
         let lanes = lanes_for(widest.expect("the numbers of the rows"));
         let lanes = lanes.min(items.next_power_of_two() as u32);
-        let period = period_of(kind, items, accesses).min(accesses);
+        let cells = &elements[..elements.len() - 1];
+        let period = terms.period_of(kind, cells, items, accesses).min(accesses);
+        let shuffling = Shuffling { period, parties: terms.parties };
         let mut store = ShuffledStore {
             tracer: tracer.clone(),
             regions: regions.clone(),
@@ -133,9 +115,9 @@ impl SquareRoot {
             stash: vec![Vec::new(); elements.len()],
             taken_from: Vec::new(),
             spare: Vec::new(),
-            period,
+            shuffling,
         };
-        let map = PositionMap::new(kind, tracer, store.shuffle(), items, period);
+        let map = PositionMap::new(kind, tracer, store.shuffle(), items, shuffling);
         SquareRoot { store, map, rows: *rows, period, left: accesses - period }
     }
 
@@ -151,9 +133,9 @@ impl SquareRoot {
         if self.store.is_used_up() {
             self.store.put_back();
             let numbers = self.store.shuffle();
-            self.store.period = self.period.min(self.left);
-            self.left -= self.store.period;
-            self.map.renew(index.tracer(), numbers, self.store.period);
+            self.store.shuffling.period = self.period.min(self.left);
+            self.left -= self.store.shuffling.period;
+            self.map.renew(index.tracer(), numbers, self.store.shuffling);
         }
         let (index, valid) = in_range(index, self.store.index_bits(), self.rows);
         let found = self.store.find(&index, valid.as_ref());
@@ -247,7 +229,7 @@ pub(super) struct ShuffledStore {
     taken_from: Vec<OpenedIndex>,
     /// Indices of earlier periods, which are not used any more.
     spare: Vec<OpenedIndex>,
-    period: u64,
+    pub(super) shuffling: Shuffling,
 }
 
 /// Which row of the stash an access wants.
@@ -269,7 +251,7 @@ impl Found {
 impl ShuffledStore {
     /// The number of each row is in the last column.
     #[track_caller]
-    pub(super) fn new(tracer: &Tracer, waiting: Columns, period: u64) -> ShuffledStore {
+    pub(super) fn new(tracer: &Tracer, waiting: Columns, shuffling: Shuffling) -> ShuffledStore {
         let columns = &waiting.columns;
         let elements: Vec<ElementType> = columns.iter().map(|column| column[0].integer()).collect();
         let (lanes, items) = (columns[0][0].lanes(), waiting.rows);
@@ -285,7 +267,7 @@ impl ShuffledStore {
             stash,
             taken_from: Vec::new(),
             spare: Vec::new(),
-            period,
+            shuffling,
         }
     }
 
@@ -294,7 +276,7 @@ impl ShuffledStore {
     }
 
     pub(super) fn is_used_up(&self) -> bool {
-        self.taken_from.len() as u64 == self.period.min(self.items)
+        self.taken_from.len() as u64 == self.shuffling.period.min(self.items)
     }
 
     /// Columns of the rows that were taken out.
@@ -306,7 +288,7 @@ impl ShuffledStore {
     #[track_caller]
     pub(super) fn shuffle(&mut self) -> Vec<Value> {
         let mut columns = self.waiting.take().unwrap_or_else(|| self.load());
-        columns.shuffle(&self.tracer);
+        columns.shuffle(&self.tracer, self.shuffling.parties);
         for (number, region) in self.regions.iter().enumerate() {
             for (start, rows) in (0..).step_by(self.lanes as usize).zip(columns.trimmed(number)) {
                 region.store(start, &rows);

@@ -11,7 +11,9 @@ use phineus_frontend::{
     Arguments, ClosureProgram, Value, column, program, reference, trace_to_file,
 };
 
-use super::{LinkedRows, Memory, MemoryMethod, ProgramBlocks, Unrolling, expand};
+use super::{
+    LinkedRows, Memory, MemoryMethod, MemoryTerms, ProgramBlocks, RowSharing, Unrolling, expand,
+};
 
 /// The kinds of accesses that tests draw.
 #[derive(Clone, Copy)]
@@ -28,8 +30,14 @@ fn columns() -> Vec<Column> {
 }
 
 /// Reads, writes and adds as `accesses` say; outputs what each access found, and all rows at the end.
-fn touching(rows: u64, accesses: Vec<Access>, method: MemoryMethod) -> ClosureProgram {
-    program("touching").party("a").party("b").trace(move |t, _| {
+fn touching(
+    rows: u64,
+    accesses: Vec<Access>,
+    (method, parties): (MemoryMethod, u16),
+) -> ClosureProgram {
+    let names = ["a", "b", "c", "d", "e"].iter().take(parties.into());
+    let program = names.fold(program("touching"), |program, name| program.party(name));
+    program.trace(move |t, _| {
         let mut input = t.input("rows", rows).by("a");
         for column in columns() {
             input = input.column(column);
@@ -70,10 +78,16 @@ fn touching(rows: u64, accesses: Vec<Access>, method: MemoryMethod) -> ClosurePr
     })
 }
 
-/// Runs a program whose memories have methods, after these have replaced the accesses.
-fn run_expanded(program: &ClosureProgram, arguments: &Arguments, inputs: &[Table]) -> Vec<Table> {
+/// Runs a program whose memories have methods, after these have replaced the accesses. All parties compute.
+fn run_expanded(
+    program: &ClosureProgram,
+    arguments: &Arguments,
+    rows: RowSharing,
+    inputs: &[Table],
+) -> Vec<Table> {
     let (file, _) = trace_to_file(program, arguments).expect("it is traced");
     let mut reader = ProgramReader::open(file).expect("it is a program");
+    let terms = MemoryTerms { parties: reader.description().parties.len() as u16, rows };
     let methods = reader.description().memories.iter().map(|memory| memory.method);
     let methods: Vec<MemoryMethod> = methods.map(|method| method.expect("it has one")).collect();
     let mut expanded = tempfile::tempfile().expect("a file");
@@ -81,7 +95,7 @@ fn run_expanded(program: &ClosureProgram, arguments: &Arguments, inputs: &[Table
     let description = reader.description().clone();
     let blocks = std::slice::from_mut(&mut reader);
     let program = ProgramBlocks { description: &description, flow: Flow::of_one_block(), blocks };
-    expand(program, &methods, Unrolling::Whole, output).expect("it is expanded");
+    expand(program, (&methods, terms), Unrolling::Whole, output).expect("it is expanded");
     expanded.rewind().expect("a file");
     let mut reader = ProgramReader::open(&mut expanded).expect("it is a program");
     assert_eq!(verify(&mut reader).expect("it is read"), []);
@@ -97,6 +111,10 @@ fn run_expanded(program: &ClosureProgram, arguments: &Arguments, inputs: &[Table
 }
 
 fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
+    check_among(rows, count, (method, 2), seed);
+}
+
+fn check_among(rows: u64, count: u64, (method, parties): (MemoryMethod, u16), seed: u64) {
     let mut random = SeededRng::new(seed);
     let cells = |random: &mut SeededRng| CELL.map(|element| random.lane(element.width()));
     let mut memory: Vec<[Lane; 2]> = (0..rows).map(|_| cells(&mut random)).collect();
@@ -130,15 +148,19 @@ fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
         };
     }
     memory.iter().for_each(|row| expected.push(row));
-    let program = touching(rows, accesses, method);
+    let program = touching(rows, accesses, (method, parties));
     let arguments = Arguments::new(&program, []).expect("no parameters");
     let inputs = [table, wanted];
     // What the accesses mean, and what they become.
     let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
-    let found = run_expanded(&program, &arguments, &inputs);
+    let rows_are =
+        if parties == 2 { RowSharing::Labels } else { RowSharing::Shares { ot_bits: 31 } };
+    let found = run_expanded(&program, &arguments, rows_are, &inputs);
     for tables in [meant, found] {
         for row in 0..expected.row_count() {
-            let case = format!("access {row}, {method:?} of {rows} rows, seed {seed}");
+            let case = format!(
+                "access {row}, {method:?} of {rows} rows of {parties} parties, seed {seed}"
+            );
             assert_eq!(tables[0].row(row), expected.row(row), "{case}");
         }
     }
@@ -152,6 +174,17 @@ fn a_memory_is_an_array() {
             [(1, 4), (2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100), (131, 90)]
         {
             check(rows, count, method, seeds.draw());
+        }
+    }
+}
+
+/// Each of more than two parties moves the rows by a permutation of its own.
+#[test]
+fn memories_of_many_parties() {
+    let mut seeds = Seeds::fresh();
+    for parties in 3..=5 {
+        for (rows, count) in [(1, 3), (2, 7), (9, 30), (131, 90), (600, 60)] {
+            check_among(rows, count, (MemoryMethod::SquareRoot, parties), seeds.draw());
         }
     }
 }
@@ -200,7 +233,7 @@ fn narrow_rows() {
             let mut table = Table::new(vec![column("cell", element, Encoding::Number)]);
             (0..rows).for_each(|row| table.push(&[Lane::from(row % 2)]));
             let arguments = Arguments::new(&narrow, []).expect("no parameters");
-            let found = run_expanded(&narrow, &arguments, &[table]);
+            let found = run_expanded(&narrow, &arguments, RowSharing::Labels, &[table]);
             let mask = phineus_bytecode::mask_of(width);
             let cells = [Lane::ONE, Lane::ZERO, !Lane::ONE & mask];
             let expected: Vec<Lane> = cells.to_vec();
@@ -293,7 +326,7 @@ fn run_unrolled(
     let output = expanded.try_clone().expect("another handle");
     let (description, flow) = (&directory.description, directory.flow.clone());
     let program = ProgramBlocks { description, flow, blocks: &mut blocks };
-    expand(program, &[method], unrolling, output).expect("it is expanded");
+    expand(program, (&[method], MemoryTerms::LABELS), unrolling, output).expect("it is expanded");
     expanded.rewind().expect("a file");
     if let Some(written) = BlockDirectory::read(&mut expanded).expect("it is read") {
         let open = |block| written.open(expanded.try_clone().expect("a handle"), block);

@@ -10,8 +10,8 @@ use phineus_frontend::{ProgramError, Traced, Tracer, Value, column, lanes_for};
 
 use super::accesses::{AccessKind, for_each_access};
 use super::index_bits;
+use super::period::MemoryTerms;
 use super::position_map::MapKind;
-use super::square_root::period;
 
 /// How often a program accesses a memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,28 +65,31 @@ pub fn usages<R: Read + Seek>(
 }
 
 /// About how many instructions a turn of a method has.
-pub fn instructions_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
+pub fn instructions_of_a_turn(shape: &Memory, method: MemoryMethod, terms: MemoryTerms) -> u64 {
     let widest = shape.columns.iter().map(|element| element.width()).max().unwrap_or(1);
     let chunks = shape.rows.div_ceil(u64::from(lanes_for(widest)));
     let columns = shape.columns.len() as u64;
-    let accesses = accesses_of_a_turn(shape, method);
+    let accesses = accesses_of_a_turn(shape, method, terms);
     match method {
         MemoryMethod::Scan => accesses * chunks * columns * 2,
         MemoryMethod::Linked => accesses * (columns + 4),
         MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => {
-            // Two passes over all columns and one or two over the numbers, each of some 4 instructions for each layer.
+            // A pass of each party over all columns and as many over the numbers, each of some 4 instructions for each
+            // layer.
             let layers = 2 * u64::from(index_bits(shape.rows));
-            layers * chunks * (8 * columns + 16) + accesses * (400 + accesses / 8 * columns)
+            let passes = 4 * u64::from(terms.parties);
+            layers * chunks * passes * (columns + 2) + accesses * (400 + accesses / 8 * columns)
         }
     }
 }
 
 /// After how many accesses the cost of a method repeats.
-pub fn accesses_of_a_turn(shape: &Memory, method: MemoryMethod) -> u64 {
+pub fn accesses_of_a_turn(shape: &Memory, method: MemoryMethod, terms: MemoryTerms) -> u64 {
+    let period = |kind| terms.period(kind, &shape.columns, shape.rows.max(2));
     match method {
         MemoryMethod::Scan | MemoryMethod::Linked => 32,
-        MemoryMethod::SquareRoot => period(MapKind::Published, shape.rows.max(2)),
-        MemoryMethod::SquareRootTable => period(MapKind::Located, shape.rows.max(2)),
+        MemoryMethod::SquareRoot => period(MapKind::Published),
+        MemoryMethod::SquareRootTable => period(MapKind::Located),
     }
 }
 

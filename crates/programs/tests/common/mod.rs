@@ -1,15 +1,29 @@
 //! Programs whose only memory is accessed by a method.
 
+#![allow(dead_code)] // Each test file uses a part.
+
+pub mod shares;
+
 use std::fs::File;
 use std::io::{BufReader, Seek};
 
 use phineus_bytecode::{Flow, ProgramReader};
 use phineus_frontend::{Arguments, ClosureProgram, trace_to_file};
 use phineus_oblivious::MemoryMethod;
-use phineus_oblivious::memory::{ProgramBlocks, Unrolling, expand};
+use phineus_oblivious::memory::{MemoryTerms, ProgramBlocks, Unrolling, expand};
 
-/// Traces `program`, which has no parameters, and replaces its accesses by what `method` does for them.
+/// Traces `program`, which has no parameters, and replaces its accesses by what `method` does for them on labels of two
+/// parties.
 pub fn expanded(program: &ClosureProgram, method: MemoryMethod) -> ProgramReader<BufReader<File>> {
+    expanded_for(program, method, MemoryTerms::LABELS)
+}
+
+/// As [`expanded`], on any terms.
+pub fn expanded_for(
+    program: &ClosureProgram,
+    method: MemoryMethod,
+    terms: MemoryTerms,
+) -> ProgramReader<BufReader<File>> {
     let arguments = Arguments::new(program, []).expect("no parameters");
     let (file, _) = trace_to_file(program, &arguments).expect("it is traced");
     let mut traced = ProgramReader::open(file).expect("just written");
@@ -18,7 +32,7 @@ pub fn expanded(program: &ClosureProgram, method: MemoryMethod) -> ProgramReader
     let description = traced.description().clone();
     let blocks = std::slice::from_mut(&mut traced);
     let program = ProgramBlocks { description: &description, flow: Flow::of_one_block(), blocks };
-    expand(program, &[method], Unrolling::Whole, output).expect("it is expanded");
+    expand(program, (&[method], terms), Unrolling::Whole, output).expect("it is expanded");
     expanded.rewind().expect("a file can be rewound");
     ProgramReader::open(BufReader::new(expanded)).expect("just written")
 }

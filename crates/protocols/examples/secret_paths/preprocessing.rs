@@ -1,4 +1,4 @@
-//! Triples, square pairs and shared bits, from either extension.
+//! Triples, also of known bits, square pairs and shared bits, from either extension.
 
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::semi_honest::{Batch, Generator, Kind};
@@ -20,6 +20,9 @@ pub fn all() {
                 kinds.push((Kind::RingTriple { width }, 70));
                 kinds.push((Kind::SquarePair { width }, 70));
                 kinds.push((Kind::SharedBit { width }, 70));
+            }
+            for (owner, width) in [(0, 1), (1, 100)] {
+                kinds.push((Kind::KnownTriple { owner, width }, 70));
             }
             for (kind, count) in kinds {
                 generator.make(kind, count, &mut batch).expect("all are honest");

@@ -9,7 +9,8 @@ use phineus_bytecode::{
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::semi_honest::Demand;
 use phineus_correlated::semi_honest::costs::{
-    demand_costs, demands_costs, offered_ots, ots_of_a_direction, setup_costs,
+    PairCosts, PartyPair, demand_costs, demands_costs, ots_of_a_direction, ots_of_a_party,
+    setup_costs,
 };
 use phineus_engine::OwnPermutations;
 use phineus_ot::{FieldBits, OtKind};
@@ -37,7 +38,7 @@ pub mod totals {
     pub const CIRCUIT_BYTES: &str = "circuit_bytes";
     /// Bytes of the largest of them.
     pub const LARGEST_CIRCUIT_BYTES: &str = "largest_circuit_bytes";
-    /// Oblivious transfers of each pair of parties.
+    /// Oblivious transfers of a pair of parties, the most.
     pub const OTS: &str = "ots";
     /// Rounds of the preprocessing, if it is made in one go.
     pub const PREPROCESSING_ROUNDS: &str = "preprocessing_rounds";
@@ -75,6 +76,21 @@ pub mod totals {
     /// Payload bytes that a party sends in the online phase.
     pub fn online_bytes(party: usize) -> String {
         format!("online_bytes_{party}")
+    }
+
+    /// Oblivious transfers of a party with all others.
+    pub fn party_ots(party: usize) -> String {
+        format!("ots_{party}")
+    }
+
+    /// Payload bytes that a party sends for correlated randomness, set-up included.
+    pub fn made_sent_bytes(party: usize) -> String {
+        format!("made_sent_bytes_{party}")
+    }
+
+    /// Payload bytes that a party receives for correlated randomness, set-up included.
+    pub fn made_received_bytes(party: usize) -> String {
+        format!("made_received_bytes_{party}")
     }
 }
 
@@ -117,6 +133,9 @@ pub struct MixedCosts {
     key_bytes: u64,
     /// Bytes of what is opened at once, outside of rounds, from each party to each other.
     revealed_bytes: u64,
+    /// Bytes for one other party alone that each party sends, and receives.
+    private_sent_bytes: Vec<u64>,
+    private_received_bytes: Vec<u64>,
     /// Bytes of outputs by learner, and of permutations that it is told: what each other computing party sends to it.
     output_bytes: Vec<u64>,
     /// Bytes of inputs by client, the parties that do not compute.
@@ -148,6 +167,8 @@ impl MixedCosts {
             summed_bytes: vec![0; parties],
             key_bytes: 0,
             revealed_bytes: 0,
+            private_sent_bytes: vec![0; parties],
+            private_received_bytes: vec![0; parties],
             output_bytes: vec![0; parties],
             client_bytes: Vec::new(),
             held_bytes: 0,
@@ -198,9 +219,13 @@ impl MixedCosts {
             }
         }
         self.key_bytes += (self.replay.told_keys * SHARE_UNIT_BYTES) as u64;
+        for (sender, receiver, bytes) in self.replay.private() {
+            self.private_sent_bytes[sender] += bytes;
+            self.private_received_bytes[receiver] += bytes;
+        }
     }
 
-    /// Bytes that `party` sends to open values and to tell keys; it receives as many.
+    /// Bytes that `party` sends to all others to open values and to tell keys; it receives as many.
     fn told_bytes(&self, party: usize) -> u64 {
         let peers = self.parties as u64 - 1;
         let opened = match self.broadcast {
@@ -306,6 +331,47 @@ impl MixedCosts {
         }
     }
 
+    /// The costs of a pair for correlated randomness, set-up included, of OTs of this kind.
+    fn pair(&self, pair: PartyPair, ot: OtKind) -> PairCosts {
+        let mut costs = match self.blocks.is_empty() {
+            true => demand_costs(&self.demand, pair, ot),
+            // Each run of a block has batches of its own.
+            false => {
+                let blocks = self.blocks.iter().map(|(demand, _, times)| (demand, *times));
+                demands_costs(blocks, pair, ot)
+            }
+        };
+        if self.needs_correlated_randomness() {
+            costs.add_times(setup_costs(ot), 1);
+        }
+        costs
+    }
+
+    /// Adds the totals of what correlated randomness costs each party; returns those of the pair that takes most.
+    fn making(&self, ot: OtKind, entries: &mut BTreeMap<String, u64>) -> PairCosts {
+        let (mut sent, mut received) = (vec![0; self.parties], vec![0; self.parties]);
+        let (mut ots, mut most) = (vec![0; self.parties], PairCosts::default());
+        for pair in PartyPair::all(self.parties) {
+            let costs = self.pair(pair, ot);
+            for (from, to, bytes) in [
+                (pair.lower, pair.higher, costs.from_lower_bytes),
+                (pair.higher, pair.lower, costs.from_higher_bytes),
+            ] {
+                sent[from] += bytes;
+                received[to] += bytes;
+                ots[from] += costs.ots;
+            }
+            most.ots = most.ots.max(costs.ots);
+            most.rounds = most.rounds.max(costs.rounds);
+        }
+        for party in 0..self.parties {
+            entries.insert(totals::made_sent_bytes(party), sent[party]);
+            entries.insert(totals::made_received_bytes(party), received[party]);
+            entries.insert(totals::party_ots(party), ots[party]);
+        }
+        most
+    }
+
     /// Counts what a client shares.
     fn input(&mut self, instruction: &Instruction, description: &Description) {
         let owner = description.inputs[instruction.immediates[0] as usize].party;
@@ -373,9 +439,7 @@ impl CostModel for MixedCosts {
         self.replay.step(instruction);
         self.compute_ns += self.duration_ns(instruction);
         for (kind, count) in self.replay.needs.drain(..) {
-            let peers = self.parties as u64 - 1;
-            let (by_lower, by_higher) = offered_ots(kind, count);
-            let made_ns = peers * NS_PER_OT * (by_lower + by_higher) as u64;
+            let made_ns = NS_PER_OT * ots_of_a_party(kind, count, self.parties) as u64;
             self.compute_ns += made_ns;
             self.preprocessing_ns += made_ns;
             self.demand.add(kind, count);
@@ -402,27 +466,14 @@ impl CostModel for MixedCosts {
         let (client_bytes, client_seeds) = self.clients(description, &mut entries);
         let gates = self.replay.garbled_gates;
         let kind = self.ot_kind();
-        let mut pair = match self.blocks.is_empty() {
-            true => demand_costs(&self.demand, self.parties, kind),
-            // Each run of a block has batches of its own.
-            false => {
-                let blocks = self.blocks.iter().map(|(demand, _, times)| (demand, *times));
-                demands_costs(blocks, self.parties, kind)
-            }
-        };
-        if self.needs_correlated_randomness() {
-            let setup = setup_costs(kind);
-            pair.from_lower_bytes += setup.from_lower_bytes;
-            pair.from_higher_bytes += setup.from_higher_bytes;
-            pair.rounds += setup.rounds;
-        }
+        let made = self.making(kind, &mut entries);
         for party in 0..self.parties {
             let (lower, higher) = ((party) as u64, (self.parties - 1 - party) as u64);
             let outputs: u64 = self.output_bytes.iter().sum::<u64>() - self.output_bytes[party];
             // Seeds of the common generators go to the parties of higher number.
             let told = self.told_bytes(party);
-            let online = told + outputs + 16 * higher;
-            let preprocessing = higher * pair.from_lower_bytes + lower * pair.from_higher_bytes;
+            let online = told + self.private_sent_bytes[party] + outputs + 16 * higher;
+            let preprocessing = entries[&totals::made_sent_bytes(party)];
             let garbling = garbling(party);
             let garbling_bytes = garbling.sent_bytes;
             entries.insert(garbling_totals::garbling_bytes(party), garbling_bytes);
@@ -430,11 +481,11 @@ impl CostModel for MixedCosts {
             entries.insert(totals::sent_bytes(party), online + preprocessing + garbling_bytes);
             let clients = if higher == 0 { client_bytes } else { 16 * client_seeds };
             let received = told
+                + self.private_received_bytes[party]
                 + (lower + higher) * self.output_bytes[party]
                 + clients
                 + 16 * lower
-                + lower * pair.from_lower_bytes
-                + higher * pair.from_higher_bytes
+                + entries[&totals::made_received_bytes(party)]
                 + garbling.received_bytes;
             entries.insert(totals::received_bytes(party), received);
         }
@@ -459,8 +510,8 @@ impl CostModel for MixedCosts {
             (totals::HELD_BYTES, self.peak_held_bytes),
             (totals::CIRCUIT_BYTES, circuit_bytes),
             (totals::LARGEST_CIRCUIT_BYTES, largest_circuit_bytes),
-            (totals::OTS, pair.ots),
-            (totals::PREPROCESSING_ROUNDS, pair.rounds),
+            (totals::OTS, made.ots),
+            (totals::PREPROCESSING_ROUNDS, made.rounds),
             (totals::COMPUTE_NS, self.compute_ns + before_ns - self.preprocessing_ns),
             (totals::PREPROCESSING_NS, before_ns),
             (totals::SETUP_NS, setup_ns),
@@ -486,6 +537,8 @@ impl BlockCosts for MixedCosts {
         self.revealed_bytes += block.revealed_bytes * times;
         for (sum, bytes) in [
             (&mut self.summed_bytes, &block.summed_bytes),
+            (&mut self.private_sent_bytes, &block.private_sent_bytes),
+            (&mut self.private_received_bytes, &block.private_received_bytes),
             (&mut self.output_bytes, &block.output_bytes),
             (&mut self.client_bytes, &block.client_bytes),
         ] {

@@ -17,6 +17,7 @@ use super::client::OneShareEach;
 use super::flight::{CircuitFlight, ConversionFlight, Flight, FlightContext, ProductFlight};
 use super::openings::Openings;
 use super::rows::{self, write_circuit};
+use super::selection::SelectionFlight;
 use super::templates::{Method, MixedRounds, method};
 use crate::ProtocolError;
 use crate::bmr::{Evaluation, GarbledTables};
@@ -178,8 +179,9 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     }
 
     pub(super) fn context(&mut self) -> FlightContext<'_, P> {
-        let first = self.first();
-        FlightContext { openings: &mut self.openings, correlated: &mut self.correlated, first }
+        let (me, first) = (self.parties.me(), self.first());
+        let (openings, correlated) = (&mut self.openings, &mut self.correlated);
+        FlightContext { openings, correlated, first, me }
     }
 
     /// The circuit of an instruction with its inputs, not run yet.
@@ -277,6 +279,10 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
                 let issued = ConversionFlight::issue(&mut self.context(), instruction, &bits)?;
                 Ok(Flight::Conversion(Box::new(issued)))
             }
+            Method::Selection => {
+                let issued = SelectionFlight::issue(&mut self.context(), instruction, operands)?;
+                Ok(Flight::Selection(Box::new(issued)))
+            }
             _ => unreachable!("{} has no rounds", instruction.op.info().name),
         }
     }
@@ -343,6 +349,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             Flight::Circuit(circuit) => write_circuit(instruction, circuit, &mut results),
             Flight::Product(product) => ring::store(results[0], product.shares(), width),
             Flight::Conversion(done) => ring::store(results[0], done.shares(), width),
+            Flight::Selection(done) => done.write(&mut results),
             Flight::Entry(_) => unreachable!("done above"),
         }
         Ok(())
@@ -460,7 +467,8 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
                 self.bring(i, results[0]);
                 Ok(())
             }
-            op => unreachable!("{} is replaced before", op.info().name),
+            Op::SwapKnown => self.compute(i, results, operands),
+            op => unreachable!("{} is about no permutation", op.info().name),
         }
     }
 
@@ -469,9 +477,9 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
         self.rounds += self.openings.exchange(&mut self.parties)?;
         self.clients.send_outputs()?;
         self.write_outputs();
-        let first = self.first();
-        let mut context =
-            FlightContext { openings: &mut self.openings, correlated: &mut self.correlated, first };
+        let (me, first) = (self.parties.me(), self.first());
+        let (openings, correlated) = (&mut self.openings, &mut self.correlated);
+        let mut context = FlightContext { openings, correlated, first, me };
         for _ in 0..self.in_flight.len() {
             let (instruction, mut flight) = self.in_flight.pop_front().expect("just counted");
             if flight.step(&mut context)? {

@@ -17,6 +17,7 @@ use phineus_correlated::semi_honest::CorrelatedRandomness;
 use super::garbled::EnteringWires;
 use super::openings::Openings;
 use super::rows::{gather, run, scatter};
+use super::selection::SelectionFlight;
 use crate::ProtocolError;
 use crate::shares::ring::mask_of;
 use crate::shares::values::{Words, blank};
@@ -28,6 +29,8 @@ pub(super) struct FlightContext<'a, P> {
     pub(super) correlated: &'a mut P,
     /// Whether this is the party that adds public values.
     pub(super) first: bool,
+    /// This party.
+    pub(super) me: usize,
 }
 
 /// A multiplication whose operands were masked with a triple and are being opened.
@@ -109,6 +112,8 @@ pub(super) enum Flight {
     Conversion(Box<ConversionFlight>),
     /// Wires that become garbled.
     Entry(Box<EnteringWires>),
+    /// Rows that bits select or exchange.
+    Selection(Box<SelectionFlight>),
 }
 
 impl Flight {
@@ -131,6 +136,10 @@ impl Flight {
                 Ok(true)
             }
             Flight::Entry(entry) => Ok(entry.step(context.openings)),
+            Flight::Selection(selection) => {
+                selection.take(context.openings, context.me);
+                Ok(true)
+            }
         }
     }
 }

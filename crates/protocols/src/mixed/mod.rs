@@ -35,9 +35,12 @@ mod costs;
 mod driver;
 mod flight;
 mod garbled;
+mod known;
 mod openings;
+mod private;
 mod replay;
 mod rows;
+mod selection;
 mod settings;
 mod sharing;
 mod state;
@@ -55,7 +58,7 @@ pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
 pub use settings::{MixedSettings, OtExtension};
 pub use stated::{
-    PlanDemand, demand, needs_correlated_randomness, ot_kind, overlapped_rounds,
+    PlanDemand, demand, known_triples, needs_correlated_randomness, ot_kind, overlapped_rounds,
     ready_randomness_bytes,
 };
 pub use templates::{MixedRounds, YaoToArithmetic};

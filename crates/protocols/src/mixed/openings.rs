@@ -2,8 +2,8 @@
 //!
 //! A round's message to a peer is: the shares of the bits that are opened, packed, the last byte
 //! filled up; the shares of the ring elements that are opened, 1, 2, 4 or 8 bytes each; the own
-//! keys of wires that become garbled, 16 bytes each; and the shares of the outputs that the peer
-//! learns. Both ends know all lengths from the plan, so a message has no lengths in it.
+//! keys of wires that become garbled, 16 bytes each; bits for this peer alone ([`PrivateBits`]); and the shares of the
+//! outputs that the peer learns. Both ends know all lengths from the plan, so a message has no lengths in it.
 //!
 //! Where openings go by a star, there is of bits and elements only the part that the peer sums;
 //! when it has all shares of it, it tells the sums to all in a second message, and nothing else.
@@ -19,6 +19,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroize;
 
 use super::broadcast::{Broadcast, OpenedSizes, Region};
+use super::private::PrivateBits;
 use crate::ProtocolError;
 use crate::shares::ring;
 use crate::shares::words::{get, put, words};
@@ -38,6 +39,8 @@ pub(super) struct Openings {
     keys: Vec<Block>,
     /// Bytes of keys in the last round.
     key_bytes: usize,
+    /// What each other party and this one tell each other alone.
+    pub(super) private: Vec<PrivateBits>,
     /// For each party, shares of outputs that it learns.
     outputs: Vec<Vec<u8>>,
     /// How many bytes of outputs each other party sends to this one.
@@ -62,6 +65,7 @@ impl Openings {
             told: Vec::new(),
             keys: Vec::new(),
             key_bytes: 0,
+            private: (0..parties).map(|_| PrivateBits::default()).collect(),
             outputs: blank(),
             output_bytes: 0,
             opened_bits: Vec::new(),
@@ -171,8 +175,8 @@ impl Openings {
         Ok(rounds)
     }
 
-    /// Tells each other party the shares of the part that `part` says is for it, the keys, and the
-    /// shares of its outputs.
+    /// Tells each other party the shares of the part that `part` says is for it, the keys, what is for it alone, and
+    /// the shares of its outputs.
     fn tell<C: Channel>(
         &mut self,
         parties: &mut Parties<C>,
@@ -181,10 +185,12 @@ impl Openings {
         let own = part(&self.opened, parties.me()).len();
         let length = own + self.keys.as_bytes().len() + self.output_bytes;
         for peer in parties.peers() {
+            let length = length + self.private[peer].coming_bytes();
             let message = &mut self.messages[peer];
             message.clear();
             message.extend_from_slice(&self.sums[part(&self.opened, peer)]);
             message.extend_from_slice(self.keys.as_bytes());
+            self.private[peer].send(message);
             message.append(&mut self.outputs[peer]);
             self.received[peer].resize(length, 0);
         }
@@ -202,6 +208,7 @@ impl Openings {
             let shares = &self.received[peer][..part.len()];
             self.opened.add(part.clone(), &mut self.sums[part.clone()], shares);
             self.received[peer].drain(..part.len());
+            self.private[peer].receive(&mut self.received[peer], self.keys.as_bytes().len());
         }
     }
 

@@ -10,6 +10,8 @@ use phineus_circuits::record::CircuitTemplate;
 use phineus_correlated::semi_honest::Kind;
 
 use super::broadcast::{OpenedSizes, Region};
+use super::known::{kinds, private_bits};
+use super::selection::owners;
 use super::templates::{Method, MixedRounds, method};
 use crate::templates::is_masked;
 
@@ -29,6 +31,9 @@ pub(super) struct CostReplay {
     /// Bits and ring elements that the coming round opens.
     opened_bits: usize,
     opened: OpenedSizes,
+    parties: usize,
+    /// Bits that the coming round tells one party alone, by sender and then by receiver.
+    private_bits: Vec<usize>,
     /// Keys that the coming round tells.
     pub(super) told_keys: usize,
     /// Keys that the round after it tells.
@@ -53,6 +58,8 @@ impl CostReplay {
             needs: VecDeque::new(),
             opened_bits: 0,
             opened: OpenedSizes::default(),
+            parties,
+            private_bits: vec![0; parties * parties],
             told_keys: 0,
             later_keys: 0,
             garbled_gates: 0,
@@ -132,10 +139,30 @@ impl CostReplay {
                 self.opened_bits += wires;
                 self.later_keys += wires;
             }
+            Method::Selection => self.select(instruction),
             Method::Packed | Method::Ring | Method::Copy => {}
             Method::Linear | Method::Garbled => {}
             Method::GarbledToBoolean | Method::GarbledToArithmetic => {}
         }
+    }
+
+    fn select(&mut self, instruction: &Instruction) {
+        let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
+        let [bits, rows] = private_bits(width, lanes);
+        for owner in owners(instruction, self.parties) {
+            self.needs.extend(kinds(owner, width).map(|kind| (kind, lanes)));
+            for peer in (0..self.parties).filter(|&peer| peer != owner) {
+                self.private_bits[owner * self.parties + peer] += bits;
+                self.private_bits[peer * self.parties + owner] += rows;
+            }
+        }
+    }
+
+    /// Bytes that the coming round tells one party alone: sender, receiver and bytes.
+    pub(super) fn private(&self) -> impl Iterator<Item = (usize, usize, u64)> {
+        let bits = self.private_bits.iter().enumerate();
+        let bits = bits.filter(|&(_, &bits)| bits > 0);
+        bits.map(|(k, bits)| (k / self.parties, k % self.parties, bits.div_ceil(8) as u64))
     }
 
     fn open(&mut self, circuit: &CircuitReplay) {
@@ -147,6 +174,7 @@ impl CostReplay {
     fn round(&mut self) {
         self.opened_bits = 0;
         self.opened.regions.clear();
+        self.private_bits.fill(0);
         (self.told_keys, self.later_keys) = (self.later_keys, 0);
         for _ in 0..self.circuits.len() {
             let mut circuit = self.circuits.pop_front().expect("just counted");

@@ -12,6 +12,9 @@ use super::costs::totals;
 use super::replay::CostReplay;
 use super::settings::MixedSettings;
 
+/// The beginning of the names of totals of triples with a known bit.
+const KNOWN_TRIPLES: &str = "known_triples_";
+
 /// The name of a kind's total.
 pub(super) fn name_of(kind: Kind) -> String {
     match kind {
@@ -19,7 +22,14 @@ pub(super) fn name_of(kind: Kind) -> String {
         Kind::RingTriple { width } => format!("triples_{width}"),
         Kind::SquarePair { width } => format!("square_pairs_{width}"),
         Kind::SharedBit { width } => format!("shared_bits_{width}"),
+        Kind::KnownTriple { owner, width } => format!("{KNOWN_TRIPLES}{width}_of_{owner}"),
     }
+}
+
+/// The owner and the width of triples with a known bit of which a plan states a total.
+pub fn known_triples(name: &str) -> Option<(u16, u16)> {
+    let (width, owner) = name.strip_prefix(KNOWN_TRIPLES)?.split_once("_of_")?;
+    Some((owner.parse().ok()?, width.parse().ok()?))
 }
 
 /// The demand that the totals of a plan state.
@@ -73,7 +83,8 @@ fn stated_demand(plan: &PlanDescription) -> Demand {
             _ => width("triples_")
                 .map(|width| Kind::RingTriple { width })
                 .or(width("square_pairs_").map(|width| Kind::SquarePair { width }))
-                .or(width("shared_bits_").map(|width| Kind::SharedBit { width })),
+                .or(width("shared_bits_").map(|width| Kind::SharedBit { width }))
+                .or(known_triples(name).map(|(owner, width)| Kind::KnownTriple { owner, width })),
         };
         if let Some(kind) = kind {
             demand.add(kind, count as usize);

@@ -12,6 +12,7 @@ use phineus_engine::packed;
 
 use serde::{Deserialize, Serialize};
 
+use super::selection::{is_selection, owners};
 use crate::bmr::{TemplateRows, is_linear};
 use crate::shares::values::sent_share_bytes;
 use crate::shares::words::words;
@@ -64,6 +65,9 @@ pub(super) enum Method {
     GarbledToBoolean,
     /// Masks are added to a garbled value, and the first party learns the sum.
     GarbledToArithmetic,
+    /// One exchange with a triple of a bit that one party knows for each lane, and for each party unless one knows all
+    /// bits.
+    Selection,
 }
 
 /// How `instruction` is done on the sharing that it names; of inputs, garbled ones only.
@@ -101,6 +105,7 @@ pub(super) fn method(instruction: &Instruction) -> Method {
         (Arithmetic, Op::Mul) => Method::Product,
         (Arithmetic, _) => Method::Ring,
         _ if packed::is_local(instruction) => Method::Packed,
+        _ if is_selection(instruction) => Method::Selection,
         _ => Method::Circuit,
     }
 }
@@ -243,6 +248,15 @@ impl RoundModel for MixedRounds {
             }
             Method::BooleanToArithmetic => {
                 Interaction { rounds: 1, held_bytes: 8 * wires + wires.div_ceil(8) * copies }
+            }
+            Method::Selection => {
+                // Bits, rows, two of them exchanged, and the result; of each owner its part of triples, and what is told.
+                let owners = owners(instruction, self.parties).len() as u64;
+                let string = 8 * words(shape.lanes as usize) as u64;
+                let row = string * u64::from(shape.width);
+                let held_bytes =
+                    string + (4 + 2 * owners) * row + owners * copies * wires.div_ceil(8);
+                Interaction { rounds: 1, held_bytes }
             }
             Method::Circuit | Method::ArithmeticToBoolean => {
                 let (template, lanes) = self.template(instruction).expect("it is a circuit");

@@ -10,9 +10,9 @@ use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Settings,
 };
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::mascot::costs::{PartyPair, demand_costs, setup_costs};
+use phineus_correlated::mascot::costs::{demand_costs, setup_costs};
 use phineus_correlated::mascot::{Demand, Kind};
-use phineus_correlated::semi_honest::costs::PairCosts;
+use phineus_correlated::semi_honest::costs::{PairCosts, PartyPair};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
 use phineus_ot::FieldBits;
 

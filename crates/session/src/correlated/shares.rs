@@ -1,5 +1,5 @@
-//! Correlated randomness of shares that are not authenticated: bit and ring triples, square pairs,
-//! shared bits.
+//! Correlated randomness of shares that are not authenticated: bit and ring triples, triples of known bits, square
+//! pairs, shared bits.
 
 use std::path::Path;
 use std::time::Instant;
@@ -201,6 +201,20 @@ impl CorrelatedRandomness for SharedRandomness {
         let count = ring.len();
         self.take(Kind::SharedBit { width }, count, |source| source.shared_bits(width, bits, ring))
     }
+
+    fn known_triples(
+        &mut self,
+        of: (u16, u16),
+        count: usize,
+        bits: &mut [u64],
+        rows: &mut [u64],
+        products: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        let (owner, width) = of;
+        self.take(Kind::KnownTriple { owner, width }, count, |source| {
+            source.known_triples(of, count, bits, rows, products)
+        })
+    }
 }
 
 /// The name of what ANDs take; products of one bit modulo 2 in arithmetic sharing take other triples.
@@ -213,6 +227,7 @@ fn name(kind: Kind) -> String {
         Kind::RingTriple { width } => format!("triples_{width}"),
         Kind::SquarePair { width } => format!("square_pairs_{width}"),
         Kind::SharedBit { width } => format!("shared_bits_{width}"),
+        Kind::KnownTriple { owner, width } => format!("known_triples_{width}_of_{owner}"),
     }
 }
 

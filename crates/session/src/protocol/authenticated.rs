@@ -141,7 +141,7 @@ impl Definition for AuthenticatedProtocol {
         false
     }
 
-    fn reveals_inside_blocks(&self, _: usize) -> bool {
+    fn reveals_inside_blocks(&self) -> bool {
         false
     }
 

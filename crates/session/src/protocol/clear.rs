@@ -105,7 +105,7 @@ impl Definition for ClearProtocol {
         true
     }
 
-    fn reveals_inside_blocks(&self, _: usize) -> bool {
+    fn reveals_inside_blocks(&self) -> bool {
         true
     }
 

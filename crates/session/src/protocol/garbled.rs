@@ -108,7 +108,7 @@ impl Definition for GarbledProtocol {
         true
     }
 
-    fn reveals_inside_blocks(&self, _: usize) -> bool {
+    fn reveals_inside_blocks(&self) -> bool {
         true
     }
 

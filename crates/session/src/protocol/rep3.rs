@@ -95,7 +95,7 @@ impl Definition for Rep3Protocol {
         false
     }
 
-    fn reveals_inside_blocks(&self, _: usize) -> bool {
+    fn reveals_inside_blocks(&self) -> bool {
         false
     }
 

@@ -1,5 +1,6 @@
 //! Shares without authentication (`phineus_protocols::mixed`): `gmw`, `bmr`, `arith` and `mixed`.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
@@ -131,9 +132,9 @@ impl Definition for SharesProtocol {
         false
     }
 
-    fn reveals_inside_blocks(&self, parties: usize) -> bool {
-        // What is opened is in Boolean sharing. Two parties hide the order of rows from each other.
-        self.takes_triples && parties == 2
+    fn reveals_inside_blocks(&self) -> bool {
+        // What is opened is in Boolean sharing.
+        self.takes_triples
     }
 
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
@@ -174,6 +175,8 @@ impl Definition for SharesProtocol {
             ("square_pairs_", "square pairs"),
             ("shared_bits_", "shared bits"),
         ];
+        // Of whichever party's bits.
+        let mut known: BTreeMap<u16, u64> = BTreeMap::new();
         let mut found = Vec::new();
         for (name, &count) in &plan.costs {
             for (prefix, words) in kinds {
@@ -181,7 +184,12 @@ impl Definition for SharesProtocol {
                     found.push((format!("{words} of {width} bits"), count));
                 }
             }
+            if let Some((_, width)) = mixed::known_triples(name) {
+                *known.entry(width).or_default() += count;
+            }
         }
+        let known = known.into_iter();
+        found.extend(known.map(|(width, count)| (format!("known triples of {width} bits"), count)));
         found
     }
 

@@ -9,8 +9,9 @@ use std::time::Instant;
 
 use phineus_channels::{MemoryChannel, Parties, memory_pair};
 use phineus_correlated::demand::BatchScale;
-use phineus_correlated::mascot::costs::{PartyPair, demand_costs};
+use phineus_correlated::mascot::costs::demand_costs;
 use phineus_correlated::mascot::{Batch, Demand, Generator, Kind};
+use phineus_correlated::semi_honest::costs::PartyPair;
 use phineus_crypto::Prg;
 use phineus_crypto::field::FieldName;
 use phineus_crypto::field::{F32, F61, F128, Field};

@@ -3,6 +3,7 @@
 use super::lies::{Liar, Lie};
 use super::*;
 use crate::authenticated::AuthenticatedRandomness;
+use crate::semi_honest::costs::PartyPair;
 
 pub(super) const ORDER: [(Kind, usize); 13] = [
     (Kind::Triple, 5),
@@ -88,7 +89,7 @@ fn made_before_and_just_ahead() {
             costs::demand_costs::<F61>(
                 &demand,
                 FieldBits::DEFAULT,
-                costs::PartyPair { lower, higher, parties: 2 },
+                PartyPair { lower, higher, parties: 2 },
             )
         });
         let made = take_all(&mut correlated, me);

@@ -7,7 +7,7 @@ use phineus_ot::{FieldBits, LpnParameters, OtKind, SessionId};
 
 use super::{assert_meaning, everybody};
 use crate::semi_honest::costs::{
-    demand_costs, demands_costs, kind_costs, ots_of_a_direction, setup_costs,
+    PartyPair, demand_costs, demands_costs, kind_costs, ots_of_a_direction, setup_costs,
 };
 use crate::semi_honest::*;
 
@@ -22,6 +22,8 @@ fn order(bit_triples: usize) -> Vec<(Kind, usize)> {
         (Kind::SquarePair { width: 32 }, 2001),
         (bits, bit_triples),
         (Kind::SharedBit { width: 13 }, 1001),
+        (Kind::KnownTriple { owner: 1, width: 90 }, 30_000),
+        (Kind::KnownTriple { owner: 0, width: 3 }, 200),
         (Kind::SquarePair { width: 1 }, 10),
         (bits, 1),
     ]
@@ -37,7 +39,7 @@ fn every_kind_means_what_it_says_and_costs_what_it_says() {
             let mut generator = Generator::setup(parties, prg, &SessionId::new([5; 32]), OT)
                 .expect("all are honest");
             let demand = Demand::of(order(bit_triples));
-            let (setup, costs) = (setup_costs(OT), demand_costs(&demand, count, OT));
+            let (setup, all) = (setup_costs(OT), demand.clone());
             let mut made = Vec::new();
             let mut batch = Batch::empty();
             for need in Schedule::new(demand, order(bit_triples).into_iter().map(Ok)) {
@@ -49,6 +51,7 @@ fn every_kind_means_what_it_says_and_costs_what_it_says() {
             let traffic = generator.parties().traffic();
             for peer in (0..count).filter(|&peer| peer != me) {
                 let Traffic { sent_bytes, received_bytes } = traffic[peer];
+                let costs = demand_costs(&all, PartyPair::of(me, peer, count), OT);
                 let lower = setup.from_lower_bytes + costs.from_lower_bytes;
                 let higher = setup.from_higher_bytes + costs.from_higher_bytes;
                 let expected = if me < peer { (lower, higher) } else { (higher, lower) };
@@ -90,8 +93,8 @@ fn what_comes_again_takes_what_was_reserved() {
                 generator.make(kind, count, &mut batch).expect("all are honest");
             }
         }
-        let (setup, once) = (setup_costs(OT), demand_costs(&demand, 2, OT));
-        let costs = demands_costs([(&demand, times)].into_iter(), 2, OT);
+        let (setup, once) = (setup_costs(OT), demand_costs(&demand, PartyPair::OF_TWO, OT));
+        let costs = demands_costs([(&demand, times)].into_iter(), PartyPair::OF_TWO, OT);
         assert_eq!(costs.ots, once.ots * times);
         assert!(costs.from_lower_bytes < once.from_lower_bytes * times, "iterations are shared");
         let Traffic { sent_bytes, .. } = generator.parties().traffic()[1 - me];
@@ -106,7 +109,8 @@ fn what_comes_again_takes_what_was_reserved() {
 /// The purpose of silent OT: it takes below 1 bit for a triple's OT instead of 31, in small numbers 3.
 #[test]
 fn silent_ot_sends_a_twentieth() {
-    let bytes = |ot: OtKind| kind_costs(Kind::BitTriple, 1 << 24, 2, ot).from_lower_bytes;
+    let bytes =
+        |ot: OtKind| kind_costs(Kind::BitTriple, 1 << 24, PartyPair::OF_TWO, ot).from_lower_bytes;
     let quiet = bytes(OtKind::Silent(LpnParameters::HUGE));
     assert_eq!(quiet, 4 * 268_800);
     let fitting = OtKind::Silent(LpnParameters::for_ots(1 << 24));
@@ -114,5 +118,5 @@ fn silent_ot_sends_a_twentieth() {
     assert!(10 * bytes(OT) < bytes(FieldBits::DEFAULT.into()));
     // Another kind takes OTs of the same iterations.
     let demand = Demand::of([(Kind::BitTriple, 1 << 19), (Kind::SharedBit { width: 9 }, 1000)]);
-    assert_eq!(demand_costs(&demand, 2, OT).rounds, 8 + 2 + 2);
+    assert_eq!(demand_costs(&demand, PartyPair::OF_TWO, OT).rounds, 8 + 2 + 2);
 }

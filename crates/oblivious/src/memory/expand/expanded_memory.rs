@@ -7,6 +7,7 @@ use phineus_frontend::{Records, Tracer, Value, lanes_for, rechunk};
 
 use crate::memory::accesses::AccessKind;
 use crate::memory::linked::{Linked, link_type, next_number};
+use crate::memory::period::MemoryTerms;
 use crate::memory::position_map::MapKind;
 use crate::memory::scan::{LinearScan, ScannedRow};
 use crate::memory::shuffle::Columns;
@@ -17,6 +18,7 @@ pub(super) struct ExpandedMemory {
     elements: Vec<ElementType>,
     rows: u64,
     method: MemoryMethod,
+    terms: MemoryTerms,
     /// The kinds of the accesses of an iteration, those that come next, and how many the block at hand has.
     kinds: Vec<AccessKind>,
     next_kind: usize,
@@ -60,7 +62,7 @@ impl ExpandedMemory {
     pub(super) fn new(
         tracer: &Tracer,
         shape: &Memory,
-        method: MemoryMethod,
+        (method, terms): (MemoryMethod, MemoryTerms),
         is_one_block: bool,
     ) -> ExpandedMemory {
         let elements = shape.columns.clone();
@@ -79,6 +81,7 @@ impl ExpandedMemory {
             elements,
             rows: shape.rows,
             method,
+            terms,
             kinds: Vec::new(),
             next_kind: 0,
             accesses: 0,
@@ -204,8 +207,10 @@ impl ExpandedMemory {
             MemoryMethod::Linked => return Store::Linked(self.linked(tracer)),
         };
         Store::SquareRoot(Box::new(match &self.resting {
-            Some(resting) => SquareRoot::resumed(tracer, resting, kind, self.accesses),
-            None => SquareRoot::new(self.records(tracer), kind),
+            Some(resting) => {
+                SquareRoot::resumed(tracer, resting, (kind, self.terms), self.accesses)
+            }
+            None => SquareRoot::new(self.records(tracer), kind, self.terms),
         }))
     }
 
@@ -225,7 +230,7 @@ impl ExpandedMemory {
             }
         }
         let columns = columns.into_iter().map(|column| rechunk(column, lanes)).collect();
-        Linked::new(tracer, columns, items, lanes)
+        Linked::new(tracer, columns, (items, lanes), self.terms.parties)
     }
 
     /// The rows at the beginning of a program of one block, or as they rested.

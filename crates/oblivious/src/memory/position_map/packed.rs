@@ -3,8 +3,8 @@
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Tracer, Value, lanes_for, rechunk};
 
-use super::{PACKED, PACKED_BITS, PublishedMap, rows_of};
-use crate::memory::shuffle::{self, Columns};
+use super::{PACKED, PACKED_BITS, PublishedMap, packed_rows_of, rows_of};
+use crate::memory::shuffle::{self, Columns, Shuffling};
 use crate::memory::square_root::{ShuffledStore, all_numbers};
 use crate::memory::{index_bits, one_hot};
 
@@ -16,18 +16,20 @@ pub(in crate::memory) struct PackedMap {
 
 impl PackedMap {
     #[track_caller]
-    pub(super) fn new(tracer: &Tracer, places: Vec<Value>, period: u64) -> PackedMap {
+    pub(super) fn new(tracer: &Tracer, places: Vec<Value>, shuffling: Shuffling) -> PackedMap {
         let columns = packed_rows(tracer, places);
         let rows = columns.rows;
-        let mut store = ShuffledStore::new(tracer, columns, period);
-        let map = PublishedMap::new(tracer, shuffle::places(tracer, store.shuffle()), rows, period);
+        let mut store = ShuffledStore::new(tracer, columns, shuffling);
+        let places = shuffle::places(tracer, store.shuffle(), shuffling.parties);
+        let map = PublishedMap::new(tracer, places, rows, shuffling);
         PackedMap { store, map }
     }
 
     #[track_caller]
     pub(super) fn renew(&mut self, tracer: &Tracer, places: Vec<Value>) {
         self.store.refill(packed_rows(tracer, places));
-        self.map.renew(tracer, shuffle::places(tracer, self.store.shuffle()));
+        let parties = self.store.shuffling.parties;
+        self.map.renew(tracer, shuffle::places(tracer, self.store.shuffle(), parties));
     }
 
     #[track_caller]
@@ -60,7 +62,7 @@ impl PackedMap {
 #[track_caller]
 fn packed_rows(tracer: &Tracer, mut places: Vec<Value>) -> Columns {
     let bits = places[0].width();
-    let rows = rows_of(&places).div_ceil(PACKED);
+    let rows = packed_rows_of(rows_of(&places));
     let missing = rows * PACKED - rows_of(&places);
     if missing > 0 {
         let zero = tracer.constant(places[0].integer(), Lane::ZERO);

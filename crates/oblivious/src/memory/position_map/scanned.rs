@@ -4,10 +4,7 @@ use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Value, rechunk};
 
 use super::first_ones;
-use crate::memory::{one_hot, selected};
-
-/// Flags in a word that is searched for the first unused place.
-const WORD_BITS: u16 = 128;
+use crate::memory::{WORD_BITS, one_hot, selected};
 
 /// A map that each access scans.
 ///
@@ -43,15 +40,16 @@ impl ScannedMap {
         let words = (low < index.width()).then(|| one_hot(index, low..index.width(), &yes));
         let all = (0..).zip(self.unused.iter_mut().zip(&first));
         let taken = all.map(|(number, (unused, first))| {
-            let row = row.lane_slice(0, unused.width().into());
+            // One bit for a word of rows: on shares it is selected in one piece.
+            let row = row.lane_slice(0, unused.width().into()).reshape(unused.width());
             let wanted = match &words {
                 Some(words) => words.lane_slice(number, 1).mask(&row),
                 None => row,
             };
-            let taken = is_dummy.select(&first.reshape(1), &wanted);
+            let taken = is_dummy.select(first, &wanted);
             // Only unused places are taken.
-            *unused = unused.xor(&taken.reshape(unused.width()));
-            taken
+            *unused = unused.xor(&taken);
+            taken.reshape(1)
         });
         let taken: Vec<Value> = taken.collect();
         selected(&taken, &self.places).expect("a map has places")

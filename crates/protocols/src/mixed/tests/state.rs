@@ -1,16 +1,16 @@
-//! Regions, openings inside a block and permutations of a party, on shares of two parties.
+//! Regions, openings inside a block and permutations of a party, on shares of two parties and more.
 
 use phineus_bytecode::random::{SeededRng, Seeds, random_inputs};
 use phineus_bytecode::{
     Description, ElementType, Instruction, Op, Permutation, PermutationKind, Region, Sharing,
 };
-use phineus_correlated::semi_honest::Dealer;
+use phineus_correlated::semi_honest::{Dealer, Demand};
 use phineus_crypto::Block;
 use phineus_plan::{Assignment, assign};
 
 use super::{TestPlans, VariantChoice, planned_garbling, run_all};
 use crate::harness::{self, Builder, expected, options, read, scratch, write};
-use crate::mixed::{MixedCosts, MixedRounds, layout};
+use crate::mixed::{MixedCosts, MixedRounds, PlanDemand, demand, layout};
 
 const ITEM: ElementType = ElementType::unsigned(24);
 const PLACE: ElementType = ElementType::unsigned(8);
@@ -49,8 +49,13 @@ impl StateBuilder {
     }
 }
 
-/// Stores chunks of rows, reads and changes rows at opened places, and exchanges rows by permutations of both parties.
-fn program(lanes: u32, chunks: u64, seed: u64) -> (Vec<Instruction>, Description) {
+/// Stores chunks of rows, reads and changes rows at opened places, and exchanges rows by permutations of the first two
+/// parties and of the last one.
+fn program(
+    (lanes, chunks): (u32, u64),
+    parties: usize,
+    seed: u64,
+) -> (Vec<Instruction>, Description) {
     let mut random = SeededRng::new(seed);
     let mut made = StateBuilder::default();
     let rows = u64::from(lanes) * chunks;
@@ -95,6 +100,31 @@ fn program(lanes: u32, chunks: u64, seed: u64) -> (Vec<Instruction>, Description
     let [first, second] = made.swap(1, [bits, first, second], 1);
     let sum = made.0.apply(Op::Xor, ITEM, 1, [first, second, 0]);
     made.0.output(sum, ITEM, 1, &[0]);
+    // Columns of any width, of which wide ones take several triples, exchanged by the last party.
+    let last = parties as u64 - 1;
+    let mut of_last = Vec::new();
+    for (number, (width, items_max)) in
+        (3..).zip([(1, 100), (64, 19), (128, 11), (129, 11), (256, 7)])
+    {
+        let items = 2 + random.below(items_max - 1) as u32;
+        let own = Permutation { party: last as u16, items, kind: PermutationKind::Random };
+        let switches = own.switches() as u32;
+        of_last.push(own);
+        let bits = made.state(Op::Switches, (ElementType::BIT, switches), None, [number, 0]);
+        let element = ElementType::unsigned(width);
+        let rows = [0, 1].map(|party| made.0.input(party, element, switches));
+        let mut swap = Instruction::new(Op::SwapKnown, element, switches);
+        swap.immediates[0] = last;
+        swap.operands = [bits, rows[0], rows[1]];
+        let first = made.0.push_two(swap);
+        let sum = made.0.apply(Op::Xor, element, switches, [first, first + 1, 0]);
+        made.0.output(sum, element, switches, &[last as u16]);
+        // Exchanged again by the same bits.
+        (swap.operands[1], swap.operands[2]) = (first, first + 1);
+        let second = made.0.push_two(swap);
+        made.0.output(second, element, switches, &[0]);
+        made.0.output(second + 1, element, switches, &[1]);
+    }
     // Where rows come from, in an order that one party knows: all of them.
     let origins = Permutation { party: 1, items: 5, kind: PermutationKind::RandomWithOrigins };
     let number = ElementType::unsigned(origins.item_bits());
@@ -112,17 +142,19 @@ fn program(lanes: u32, chunks: u64, seed: u64) -> (Vec<Instruction>, Description
         let both = made.0.apply(Op::Xor, ITEM, lanes, [now, *value, 0]);
         made.0.output(both, ITEM, lanes, &[k as u16 % 2]);
     }
-    let (source, mut description) = made.0.finish(2);
+    let (source, mut description) = made.0.finish(parties);
     description.regions = vec![Region { element: ITEM, rows }].into();
     description.registers = 2;
     let of_two = |party, kind| Permutation { party, items: 2, kind };
-    description.permutations =
-        vec![of_two(0, PermutationKind::Told), of_two(1, PermutationKind::Random), origins].into();
+    let mut permutations =
+        vec![of_two(0, PermutationKind::Told), of_two(1, PermutationKind::Random), origins];
+    permutations.append(&mut of_last);
+    description.permutations = permutations.into();
     (source, description)
 }
 
-fn check(lanes: u32, chunks: u64, assignment: Assignment, frame_count: u64, seed: u64) {
-    let (source, description) = program(lanes, chunks, seed);
+fn check(rows: (u32, u64), parties: usize, assignment: Assignment, frame_count: u64, seed: u64) {
+    let (source, description) = program(rows, parties, seed);
     let source = write(&source, &description);
     let faults = phineus_bytecode::verify(&mut read(&source)).expect("readable");
     assert!(faults.is_empty(), "{}", faults[0]);
@@ -131,23 +163,26 @@ fn check(lanes: u32, chunks: u64, assignment: Assignment, frame_count: u64, seed
     let assigned = assign(&mut read(&source), Vec::new(), scratch(), assignment, 64 << 20);
     let assigned = assigned.expect("a valid program").0;
     let variants = VariantChoice::of(seed);
-    let mut model = MixedRounds::new(2).with_y2a(variants.y2a);
-    let ordered = harness::ordered(&assigned, layout(2), &mut model).expect("a valid program");
+    let mut model = MixedRounds::new(parties).with_y2a(variants.y2a);
+    let ordered =
+        harness::ordered(&assigned, layout(parties), &mut model).expect("a valid program");
     for program in [&assigned, &ordered] {
         let faults = phineus_bytecode::verify(&mut read(program)).expect("readable");
         assert!(faults.is_empty(), "{}", faults[0]);
     }
-    let options = options("mixed", layout(2), PAGE_UNITS, frame_count);
-    let mut costs = MixedCosts::new(2).with_broadcast(variants.broadcast);
+    let options = options("mixed", layout(parties), PAGE_UNITS, frame_count);
+    let mut costs = MixedCosts::new(parties).with_broadcast(variants.broadcast);
     let program = harness::planned(&ordered, &options, &mut costs).expect("it fits");
     let plan = read(&program).description().plan.clone().expect("it is planned");
     assert_eq!(plan.swap_in_count > 0, frame_count < 100, "seed {seed}");
-    let garbling = planned_garbling(&ordered, 2, frame_count, &program);
+    let needs = PlanDemand::new(read(&program), parties).map(|need| need.expect("readable"));
+    assert_eq!(Demand::of(needs), demand(read(&program).description()), "seed {seed}");
+    let garbling = planned_garbling(&ordered, parties, frame_count, &program);
     assert_eq!(garbling.is_some(), assignment == Assignment::Stated(Sharing::Boolean));
     let broadcast = variants.broadcast;
     let plans = TestPlans { ordered, program, garbling, broadcast };
     let dealer = Block::from_bits(u128::from(seed));
-    run_all(&plans, 2, &tables, &expected, |me| Dealer::insecure(dealer, me, 2));
+    run_all(&plans, parties, &tables, &expected, |me| Dealer::insecure(dealer, me, parties));
 }
 
 #[test]
@@ -159,9 +194,12 @@ fn rows_at_opened_places() {
         Assignment::Arithmetic,
     ] {
         for (lanes, chunks) in [(1, 300), (64, 5), (157, 2)] {
-            check(lanes, chunks, assignment, 1 << 10, seeds.draw());
+            check((lanes, chunks), 2, assignment, 1 << 10, seeds.draw());
+        }
+        for parties in [3, 4] {
+            check((64, 5), parties, assignment, 1 << 10, seeds.draw());
         }
     }
     // 1300 chunks of 30 units are alive at once, which is more than 8 pages.
-    check(157, 1300, Assignment::Uniform(Sharing::Boolean), 8, seeds.draw());
+    check((157, 1300), 2, Assignment::Uniform(Sharing::Boolean), 8, seeds.draw());
 }

@@ -6,7 +6,7 @@
 //! code begin with public zeros, which makes their first shuffle cheaper than one of real rows.)
 
 use phineus_bytecode::ElementType;
-use phineus_oblivious::memory::{MemoryShape, accesses_of_a_turn};
+use phineus_oblivious::memory::{MemoryShape, MemoryTerms, accesses_of_a_turn};
 use phineus_session::failure::Failure;
 use serde_json::json;
 
@@ -113,7 +113,7 @@ fn measure(
         method: Some(method),
         is_linked: false,
     };
-    let turn = accesses_of_a_turn(&shape, method);
+    let turn = accesses_of_a_turn(&shape, method, MemoryTerms::LABELS);
     let case = |accesses: u64| {
         let sizes = [("rows", rows), ("width", row_bits), ("accesses", accesses)];
         let parameters = sizes.map(|(name, number)| (name, number.to_string()));

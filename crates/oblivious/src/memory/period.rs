@@ -1,0 +1,186 @@
+//! How often the rows of Square-Root ORAM are shuffled.
+//!
+//! An access pays for its part of a shuffle, and for the rows that were accessed since the last one. The period makes
+//! the sum small: as published where rows are labels, and by the bits that the parties send where they are shares, since
+//! switches by known bits then cost far less than comparisons.
+
+use phineus_bytecode::ElementType;
+use phineus_circuits::permutation::switch_count;
+
+use super::index_bits;
+use super::position_map::{MapKind, is_packed, packed_rows_of};
+
+/// How the parties compute with memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryTerms {
+    /// How many parties compute, each of which moves rows in turn.
+    pub parties: u16,
+    /// What rows are.
+    pub rows: RowSharing,
+}
+
+/// What rows are while they are computed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowSharing {
+    /// Labels of garbled circuits, or values in the clear.
+    Labels,
+    /// XOR shares.
+    Shares {
+        /// Bits that an oblivious transfer takes.
+        ot_bits: u32,
+    },
+}
+
+impl MemoryTerms {
+    /// Two parties that compute on labels.
+    pub const LABELS: MemoryTerms = MemoryTerms { parties: 2, rows: RowSharing::Labels };
+
+    /// Accesses between two shuffles of so many rows with these columns.
+    pub(super) fn period(self, kind: MapKind, columns: &[ElementType], rows: u64) -> u64 {
+        match (self.rows, kind) {
+            (RowSharing::Labels, _) | (_, MapKind::Located) => published(kind, rows),
+            (RowSharing::Shares { ot_bits }, MapKind::Published) => {
+                let prices = SharePrices { parties: self.parties.into(), ot_bits: ot_bits.into() };
+                let widths: Vec<u64> = columns.iter().map(|column| column.width().into()).collect();
+                prices.best_period(&widths, rows)
+            }
+        }
+    }
+
+    /// As [`MemoryTerms::period`], so that all periods are about as long that so many accesses take.
+    pub(super) fn period_of(
+        self,
+        kind: MapKind,
+        columns: &[ElementType],
+        rows: u64,
+        accesses: u64,
+    ) -> u64 {
+        let shuffles = accesses.div_ceil(self.period(kind, columns, rows)).max(1);
+        accesses.div_ceil(shuffles).clamp(1, rows)
+    }
+}
+
+/// As published, the square root of the switches of a network.
+///
+/// An access compares and selects from `T / 2` rows of the stash on average, and its part of a shuffle is
+/// `W(n) / T` switches, each of which costs about as much as a row of the stash. Where nothing else depends on the
+/// period, the sum is least for `T = sqrt(2 W(n))`, by 6 %. Deviation: Zahur et al. 2016, section V, have
+/// `sqrt(W(n))`, which a scanned map, too, costs the least with.
+fn published(kind: MapKind, rows: u64) -> u64 {
+    let switches = match kind {
+        MapKind::Published => switch_count(rows),
+        MapKind::Located => 2 * switch_count(rows),
+    };
+    let root = switches.isqrt();
+    (root + u64::from(root * root < switches)).clamp(1, rows)
+}
+
+/// Bits that all parties together send, online and before, on XOR shares.
+struct SharePrices {
+    parties: u64,
+    ot_bits: u64,
+}
+
+/// What a memory costs with some period.
+#[derive(Default)]
+struct MemoryCosts {
+    /// A shuffle of all stores.
+    shuffle: u64,
+    /// An access, for each row in the stash.
+    stash_row: u64,
+    /// An access, besides.
+    access: u64,
+}
+
+/// The widest row that one triple serves.
+const TRIPLE_ROW_BITS: u64 = 128;
+
+impl SharePrices {
+    /// An AND: in each direction of a pair an OT, its correction if there are others, and two opened bits.
+    fn and(&self) -> u64 {
+        let corrections = u64::from(self.parties > 2);
+        self.parties * (self.parties - 1) * (self.ot_bits + corrections + 2)
+    }
+
+    /// A product of a row of so many bits with a bit that one party knows: with each other party an OT, the masked bit
+    /// and the masked row.
+    fn known(&self, width: u64) -> u64 {
+        (self.parties - 1) * (width.div_ceil(TRIPLE_ROW_BITS) * (self.ot_bits + 1) + width)
+    }
+
+    /// A product of a row with a shared bit.
+    fn select(&self, width: u64) -> u64 {
+        self.parties * self.known(width)
+    }
+
+    /// Costs of a period: as `square_root.rs` and `position_map.rs` do it.
+    fn costs(&self, columns: &[u64], rows: u64, period: u64) -> MemoryCosts {
+        let mut costs = MemoryCosts::default();
+        let (mut items, mut place) = (rows, u64::from(index_bits(rows)));
+        self.add_store(&mut costs, columns, items, 0);
+        while is_packed(items, period) {
+            items = packed_rows_of(items);
+            let row = 8 * place;
+            // One of eight places, and its number.
+            costs.access += 8 * self.select(place) + 8 * self.and();
+            self.add_store(&mut costs, &[row], items, 1);
+            place = index_bits(items).into();
+        }
+        // Of each place a bit says whether it was given; the wanted one, or the first of these, is selected.
+        costs.access += items * (4 * self.and() + self.select(place));
+        costs
+    }
+
+    /// A store with its stash, and the inverse of its order. An access looks for a row by its number, with so many ANDs
+    /// besides, and selects it.
+    fn add_store(&self, costs: &mut MemoryCosts, columns: &[u64], items: u64, more_ands: u64) {
+        let number = u64::from(index_bits(items));
+        let switched: u64 = columns.iter().map(|&width| self.known(width)).sum();
+        let per_switch = self.parties * (switched + self.known(number));
+        // The numbers are hidden by all parties but one; the places are moved by all but the first of these.
+        let inverse = 2 * (self.parties - 1) * self.known(number);
+        costs.shuffle += switch_count(items) * (per_switch + inverse);
+        costs.shuffle += (self.parties - 1) * items * number;
+        let selected: u64 = columns.iter().map(|&width| self.select(width)).sum();
+        costs.stash_row += (number + more_ands) * self.and() + selected;
+    }
+
+    /// The period with which an access costs the least, of many candidates. In integers, since all parties must find
+    /// the same.
+    fn best_period(&self, columns: &[u64], rows: u64) -> u64 {
+        let of_an_access = |period: u64| {
+            let costs = self.costs(columns, rows, period);
+            let [shuffle, stash_row, access] =
+                [costs.shuffle, costs.stash_row, costs.access].map(u128::from);
+            // A shuffle, and 0, 1, ... rows in the stash.
+            let stash = u128::from(period * (period - 1) / 2) * stash_row;
+            (shuffle + stash) / u128::from(period) + access
+        };
+        let candidates = std::iter::successors(Some(1), |period| Some(period + 1 + period / 32));
+        let candidates = candidates.take_while(|&period| period <= rows);
+        candidates.min_by_key(|&period| of_an_access(period)).expect("there is a row")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Periods follow the prices: of cheap comparisons there are many.
+    #[test]
+    fn periods_follow_the_prices() {
+        let columns = [32, 96].map(ElementType::unsigned);
+        let period = |parties, ot_bits, rows| {
+            let terms = MemoryTerms { parties, rows: RowSharing::Shares { ot_bits } };
+            terms.period(MapKind::Published, &columns, rows)
+        };
+        for rows in [1 << 10, 1 << 12, 1 << 16, 1 << 20] {
+            let labels = MemoryTerms::LABELS.period(MapKind::Published, &columns, rows);
+            assert!(period(2, 31, rows) < period(2, 1, rows), "{rows} rows");
+            assert!(period(2, 31, rows) < labels, "{rows} rows");
+        }
+        for rows in [1, 2, 3, 5, 9] {
+            assert!((1..=rows).contains(&period(3, 31, rows)));
+        }
+    }
+}
