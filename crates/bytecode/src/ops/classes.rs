@@ -27,8 +27,8 @@ impl Op {
     #[inline]
     pub fn is_stateful(self) -> bool {
         // What switches do to rows depends on their bits alone.
-        let brings_or_tells = self.is_of_permutation() && self != Op::SwapKnown;
-        self.is_region() || brings_or_tells || self.is_of_memory() || self.opens_inside()
+        let uses_permutation = self.is_of_permutation() && self != Op::SwapKnown;
+        self.is_region() || uses_permutation || self.is_of_memory() || self.opens_inside()
     }
 
     /// Returns whether it opens a value into a register.

@@ -143,7 +143,6 @@ pub fn agree_and_plan(
     }
     progress.stage("tracing the program");
     let traced = traced_for_all(prepared, &proposals)?;
-    check_preprocessing(&traced, &run.preprocessing, run.making.is_some())?;
     let (protocol, variant) = chosen(run, prepared, &proposals, &traced, progress)?;
     if run.together.protocol.stated().is_none() {
         warn(protocol, run, prepared, progress);
@@ -171,6 +170,8 @@ pub fn agree_and_plan(
     };
     let (traced, memories) =
         expanded(&traced, (protocol, variant), terms, &prepared.scratch).map_err(&with_least)?;
+    // A program with memories may be of several blocks until here.
+    check_preprocessing(&traced, &run.preprocessing, run.making.is_some())?;
     if is_voice(run, prepared) {
         memories.iter().for_each(|memory| progress.note(&memory.sentence()));
     }
