@@ -85,6 +85,8 @@ impl Phases {
 
 /// `triples_32` as words.
 pub fn kind_words(name: &str) -> String {
+    // Of whichever party's bits.
+    let name = name.split_once("_of_").map_or(name, |(kind, _)| kind);
     match name.rsplit_once('_') {
         Some((kind, width)) if width.parse::<u16>().is_ok() => {
             let unit = if width == "1" { "bit" } else { "bits" };
