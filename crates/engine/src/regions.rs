@@ -45,7 +45,7 @@ pub enum RegionError {
 #[derive(Default)]
 pub struct Regions {
     memory: Option<FrameMemory>,
-    /// What moves pages, if not all of them are in memory.
+    /// Moves pages, unless all of them are in memory.
     paging: Option<RegionPaging>,
     places: Vec<RegionPlace>,
     registers: Vec<u64>,
@@ -157,7 +157,10 @@ impl Regions {
             Op::RegionLoadAt | Op::RegionStoreAt => 1,
             // In another iteration it may begin anywhere in a page.
             Op::RegionStore if stride > 0 => (lanes - 1).div_ceil(place.rows_of_page) + 1,
-            _ => (first + lanes - 1) / place.rows_of_page - first / place.rows_of_page + 1,
+            Op::RegionLoad | Op::RegionStore => {
+                (first + lanes - 1) / place.rows_of_page - first / place.rows_of_page + 1
+            }
+            op => unreachable!("{} touches no rows", op.info().name),
         }
     }
 
@@ -195,7 +198,7 @@ impl Regions {
         })
     }
 
-    /// What was paged, if anything is.
+    /// Pages moved so far; nothing if all are in memory.
     pub fn statistics(&self) -> Option<StorageStatistics> {
         self.paging.as_ref().map(RegionPaging::statistics)
     }

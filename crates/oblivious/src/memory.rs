@@ -44,17 +44,10 @@ impl Memory {
     /// As [`Memory::new`], with a name for the user.
     #[track_caller]
     pub fn named(name: &str, records: Records, method: impl Into<Option<MemoryMethod>>) -> Memory {
-        let (rows, columns) = (records.rows(), records.elements().to_vec());
-        let shape = MemoryShape {
-            name: name.to_owned(),
-            columns,
-            rows,
-            method: method.into(),
-            is_linked: false,
-        };
-        let memory = records.tracer().secret_memory(shape);
-        set_all(&memory, &records);
-        Memory { memory, rows }
+        let (tracer, columns) = (records.tracer(), records.elements());
+        let memory = Memory::zeros(tracer, name, columns, records.rows(), method);
+        set_all(&memory.memory, &records);
+        memory
     }
 
     /// A memory of rows of zeros, before [`Memory::set_each_iteration`].

@@ -61,7 +61,7 @@ pub struct RunResult {
     pub traffic: Traffic,
     pub wire_traffic: Traffic,
     pub storage: StorageStatistics,
-    /// What was paged of regions on demand.
+    /// Pages of regions that were moved on demand.
     pub regions: StorageStatistics,
     pub storage_name: &'static str,
     pub running: Duration,

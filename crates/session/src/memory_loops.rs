@@ -74,6 +74,9 @@ impl AccessedBlocks {
         (methods, terms): (&[MemoryMethod], MemoryTerms),
         is_kept: bool,
     ) -> Result<Option<Vec<u64>>, Failure> {
+        if self.files.len() == 1 {
+            return Ok(None);
+        }
         let memories: Vec<(&Memory, MemoryMethod)> =
             description.memories.iter().zip(methods.iter().copied()).collect();
         let mut readers = self.readers()?;
@@ -92,8 +95,7 @@ impl AccessedBlocks {
                 (of_an_iteration, times),
             ));
         }
-        let is_one_block = self.files.len() == 1;
-        if is_one_block || all <= WHOLE_INSTRUCTIONS {
+        if all <= WHOLE_INSTRUCTIONS {
             return Ok(None);
         }
         if is_kept {

@@ -43,14 +43,14 @@ impl Op {
     pub fn is_of_memory(self) -> bool {
         matches!(
             self,
-            Op::MemorySet | Op::MemoryCell | Op::MemoryChange | Op::MemoryLink | Op::MemoryNext
-        ) || self.begins_access()
-    }
-
-    /// Returns whether it begins an access to a memory.
-    #[inline]
-    pub fn begins_access(self) -> bool {
-        matches!(self, Op::MemoryOpen | Op::MemoryFollow)
+            Op::MemorySet
+                | Op::MemoryOpen
+                | Op::MemoryCell
+                | Op::MemoryChange
+                | Op::MemoryLink
+                | Op::MemoryFollow
+                | Op::MemoryNext
+        )
     }
 
     /// Returns whether it moves rows between values and regions. The engine does that without the driver.

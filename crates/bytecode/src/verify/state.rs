@@ -98,7 +98,8 @@ impl Verifier<'_> {
                 self.accessed.entry(index).or_insert(AccessPart::Read);
                 return;
             }
-            _ => {}
+            Op::MemorySet | Op::MemoryCell | Op::MemoryChange => {}
+            op => unreachable!("{} is not about a memory", op.info().name),
         }
         match memory.columns.get(column as usize) {
             None => faults.push(format!("memory {index} has no column {column}")),

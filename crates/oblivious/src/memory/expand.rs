@@ -18,7 +18,7 @@ use expanded_memory::ExpandedMemory;
 
 /// The blocks of a program, and how they follow each other.
 pub struct ProgramBlocks<'a, R> {
-    /// What all blocks have in common.
+    /// Parties, ports, memories: common to all blocks.
     pub description: &'a Description,
     /// How they follow each other.
     pub flow: Flow,

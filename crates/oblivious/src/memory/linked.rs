@@ -7,7 +7,7 @@
 //! Cost of `n` rows of `b` bits, of two parties: `W(n) (2 b + 8 k)` ANDs with a bit that one party knows, once; a read
 //! opens `k` bits. Each further party moves rows, links and places once more.
 
-use phineus_bytecode::{ElementType, Lane, PermutationKind};
+use phineus_bytecode::{Lane, PermutationKind};
 use phineus_frontend::{OpenedIndex, Region, Tracer, Value, rechunk};
 
 use super::shuffle::{Columns, HIDING, TOLD, places, tell};
@@ -94,9 +94,4 @@ pub(super) fn next_number(row: &Value, rows: u64) -> Value {
         true => next,
         false => row.eq(&constant(rows - 1)).not().mask(&next),
     }
-}
-
-/// The type of a link to one of so many rows.
-pub(super) fn link_type(items: u64) -> ElementType {
-    ElementType::unsigned(super::index_bits(items))
 }

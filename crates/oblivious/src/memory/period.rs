@@ -15,11 +15,11 @@ use super::position_map::{MapKind, is_packed, packed_rows_of};
 pub struct MemoryTerms {
     /// How many parties compute, each of which moves rows in turn.
     pub parties: u16,
-    /// What rows are.
+    /// How rows are held.
     pub rows: RowSharing,
 }
 
-/// What rows are while they are computed with.
+/// How rows are held while they are computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowSharing {
     /// Labels of garbled circuits, or values in the clear.
@@ -81,7 +81,7 @@ struct SharePrices {
     ot_bits: u64,
 }
 
-/// What a memory costs with some period.
+/// Bits that a memory takes with some period.
 #[derive(Default)]
 struct MemoryCosts {
     /// A shuffle of all stores.

@@ -277,7 +277,7 @@ fn looping(rows: u64, iterations: u64, method: MemoryMethod) -> ClosureProgram {
     })
 }
 
-/// Whatever is unrolled, a loop means what it meant.
+/// A loop has the same outputs after unrolling.
 #[test]
 fn loops_keep_memories() {
     let mut seeds = Seeds::fresh();

@@ -243,7 +243,7 @@ fn a_queue_in_a_loop_can_be_full() {
     }
 }
 
-/// What is recorded once cannot do something else the next time.
+/// A loop body is recorded once, so it must leave the queue in the same phase.
 #[test]
 fn a_loop_that_leaves_a_queue_otherwise_is_refused() {
     let program = program("looping").party("a").trace(|t, _| {

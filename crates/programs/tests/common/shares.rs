@@ -17,7 +17,7 @@ use phineus_protocols::mixed::{MixedCosts, MixedDriver, MixedRounds, layout, tot
 
 type BytesReader = ProgramReader<Cursor<Vec<u8>>>;
 
-/// So many parties that compute on shares with SoftSpoken OT.
+/// Terms of a computation on shares with SoftSpoken OT.
 pub fn terms(parties: usize) -> MemoryTerms {
     MemoryTerms { parties: parties as u16, rows: RowSharing::Shares { ot_bits: 31 } }
 }
@@ -74,11 +74,11 @@ pub fn planned(program: &mut ProgramReader<BufReader<File>>, parties: usize) -> 
     planned
 }
 
-/// What a party has after a run.
+/// Results and opened places of a party.
 pub struct PartyRun {
     /// The tables that it learned, by output.
     pub outputs: Vec<Option<Table>>,
-    /// What was opened inside the program.
+    /// Places that were opened inside the program.
     pub opened: Vec<u64>,
 }
 

@@ -52,7 +52,7 @@ pub(super) struct KnownProducts {
 
 /// A piece of the rows.
 struct MaskedPiece {
-    /// Its words.
+    /// Words of the row in this piece.
     range: Range<usize>,
     /// This party's part of the triples.
     rows: Words,

@@ -6,7 +6,7 @@ use phineus_bytecode::{ElementType, Lane, Memory, MemoryMethod};
 use phineus_frontend::{Records, Tracer, Value, lanes_for, rechunk};
 
 use crate::memory::accesses::AccessKind;
-use crate::memory::linked::{Linked, link_type, next_number};
+use crate::memory::linked::{Linked, next_number};
 use crate::memory::period::MemoryTerms;
 use crate::memory::position_map::MapKind;
 use crate::memory::scan::{LinearScan, ScannedRow};
@@ -16,6 +16,8 @@ use crate::memory::square_root::{RestingRows, SquareRoot, TakenRow};
 /// A memory, and how it is accessed.
 pub(super) struct ExpandedMemory {
     elements: Vec<ElementType>,
+    /// The type of a link to a row.
+    link: ElementType,
     rows: u64,
     method: MemoryMethod,
     terms: MemoryTerms,
@@ -79,6 +81,7 @@ impl ExpandedMemory {
             resting: (!is_one_block).then(resting),
             cells: vec![BTreeMap::new(); elements.len()],
             elements,
+            link: shape.link(),
             rows: shape.rows,
             method,
             terms,
@@ -129,10 +132,7 @@ impl ExpandedMemory {
     /// Completes the access before, and begins one.
     pub(super) fn open(&mut self, tracer: &Tracer, index: &Value) {
         self.close();
-        let mut store = match self.store.take() {
-            Some(store) => store,
-            None => self.store(tracer),
-        };
+        let mut store = self.store.take().unwrap_or_else(|| self.store(tracer));
         let kind = self.kinds[self.next_kind];
         self.next_kind = (self.next_kind + 1) % self.kinds.len();
         let row = store.open(index, kind);
@@ -146,7 +146,7 @@ impl ExpandedMemory {
     pub(super) fn link(&mut self, tracer: &Tracer, row: u64) -> Value {
         match self.method {
             MemoryMethod::Scan | MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => {
-                tracer.constant(link_type(self.rows.max(2)), Lane::from(row))
+                tracer.constant(self.link, Lane::from(row))
             }
             MemoryMethod::Linked => {
                 let store = self.store.take().unwrap_or_else(|| self.store(tracer));
@@ -219,9 +219,8 @@ impl ExpandedMemory {
             tracer.fault("links to rows are first made in a block that is repeated".to_owned());
         }
         let items = self.rows.max(2);
-        let link = link_type(items);
         let records = self.records(tracer);
-        let lanes = records.chunk_lanes().min(lanes_for(link.width()));
+        let lanes = records.chunk_lanes().min(lanes_for(self.link.width()));
         let lanes = lanes.min(items.next_power_of_two() as u32);
         let mut columns = records.into_columns();
         if self.rows < items {
