@@ -10,11 +10,13 @@
     beside.py parties MP-SPDZ [SIZE [MOST]]    the same with two parties and more
     beside.py mascot MP-SPDZ                   triples and biometric matching, preprocessing made in the run
     beside.py replicated MP-SPDZ [ONLY]        three parties with an honest majority: AES, comparisons, biometric, matrices
+    beside.py ack ACK/build/tests [CSV]        memory at secret indices; CSV is for `phineus bench oram --beside CSV`
 
 Builds of Phineus are taken from $PHINEUS_TARGET (target/release). Prints a table in Markdown: medians, with the best in
 brackets. README.md beside this file names each system with its version.
 """
 import json
+import math
 import os
 import re
 import resource
@@ -583,10 +585,143 @@ def replicated(folder, only=""):
           rows)
 
 
+ROW_BYTES = 16
+# Numbers of rows of each method of ACK: the first accesses, which are not counted, and those after them. Of Square-Root
+# ORAM these are whole periods, from the second on: the first period has no shuffle.
+ACK = {
+    "sqrt": {1 << 10: (97, 97), 1 << 12: (213, 213), 1 << 14: (462, 462)},
+    "linear": {1 << 10: (1, 30), 1 << 12: (1, 10), 1 << 14: (1, 4)},
+    "circuit": {1 << 10: (90, 30), 1 << 12: (90, 30), 1 << 14: (90, 30)},
+    "fssl_cprg": {1 << 10: (8, 32), 1 << 12: (8, 32), 1 << 14: (8, 32)},
+}
+ACK_NAMES = {"sqrt": "Square-Root", "linear": "scan", "circuit": "Circuit ORAM", "fssl_cprg": "Floram (CPRG)"}
+ACK_SECONDS = 150
+BESIDE_ACK = {"sqrt": ["square-root", "square-root-table"], "linear": ["scan"]}
+
+
+def ack_run(folder, program, options, port):
+    """Seconds and bytes of each sample, the slower party and both together, and processor seconds of both parties; nothing if
+    the program does not end."""
+    command = [f"{os.path.abspath(folder)}/{program}", "-p", str(port), *options]
+    # Floram stops for ever with fewer threads.
+    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    commands = [command, [*command, "-c", "localhost"]]
+    outputs, cpu = parties(commands, head_start=0.3, limit=ACK_SECONDS, env=environment)
+    found = []
+    for output in outputs:
+        line = re.search(r"^\d+,\d+((?:,\d+)+)", output, re.MULTILINE)
+        if not line:
+            return None
+        numbers = list(map(int, line[1][1:].split(",")))
+        found.append(list(zip(numbers[::3], numbers[2::3])))
+    return [(max(one[0], two[0]) / 1e6, one[1] + two[1]) for one, two in zip(*found)], cpu
+
+
+def ack_access(folder, method, rows, port):
+    """Seconds, bytes and processor seconds of an access in the steady state: of a run less its first accesses."""
+    first, more = ACK[method][rows]
+    options = ["-e", str(rows), "-s", str(ROW_BYTES // 4), "-o", method, "-i"]
+    short = ack_run(folder, "bench_oram_write", [*options, str(first)], port)
+    long = ack_run(folder, "bench_oram_write", [*options, str(first + more)], port + 1)
+    if not short or not long:
+        return None
+    counted = long[0][first:]
+    return (sum(one[0] for one in counted) / more, sum(one[1] for one in counted) / more, (long[1] - short[1]) / more)
+
+
+def our_period(method, rows):
+    """Accesses after which a method of ours does the same again (docs/protocols/oram.md, section 2)."""
+    bits = (rows - 1).bit_length()
+    switches = bits * rows - (1 << bits) + 1
+    wanted = {"scan": 32**2, "square-root": switches, "square-root-table": 2 * switches}[method]
+    return min(math.isqrt(wanted - 1) + 1, rows)
+
+
+def our_accesses(method, rows, accesses):
+    """Seconds of the slower party, bytes of both, processor seconds of all with planning."""
+    parameters = {"rows": rows, "width": 8 * ROW_BYTES, "accesses": accesses, "memory": method}
+    given = [word for key, value in parameters.items() for word in ("--param", f"{key}={value}")]
+    with tempfile.TemporaryDirectory() as files:
+        run([f"{TARGET}/phineus", "data", "accesses", *given, "--out-dir", files])
+        inputs = [word for name in ("table", "indices") for word in ("--in", f"{name}={files}/{name}.csv")]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # The connections of Absentminded Crypto Kit are not encrypted.
+        arguments = ["accesses", *given, "--local", "--plain", "--protocol", "garbled", "--memory", "4GiB", *inputs]
+        seconds, report = phineus_run(arguments, files)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    sent = sum(party["measured"]["sent_bytes"] for party in report["parties"])
+    return seconds, sent, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def difference(after, before, count=1):
+    return tuple((a - b) / count for a, b in zip(after, before))
+
+
+def each_middle(samples):
+    """The median of each figure."""
+    return tuple(statistics.median(values) for values in zip(*samples))
+
+
+def ack(folder, csv=None):
+    """An access in the steady state and the first shuffle, of rows of 16 bytes, beside Absentminded Crypto Kit on Obliv-C. Its
+    accesses are writes; ours change a row, which costs a scan twice as much."""
+    rows, points, port = [], [], 21000 + os.getpid() % 500 * 20
+    for count in ACK["sqrt"]:
+        theirs, ours, first = {m: [] for m in ACK}, {m: [] for m in BESIDE_ACK["sqrt"] + BESIDE_ACK["linear"]}, {}
+        for _ in range(REPEATS):
+            for method, found in theirs.items():
+                port += 2
+                # Floram stops for ever at some sizes.
+                found.append(None if None in found else ack_access(folder, method, count, port))
+            port += 1
+            shuffle = ack_run(folder, "bench_oram_init", ["-e", str(count), "-s", "4", "-o", "sqrt", "-i", "1"], port)
+            first.setdefault("sqrt", []).append((*shuffle[0][0], shuffle[1]))
+            for method, found in ours.items():
+                period = our_period(method, count)
+                more = period * -(-200 // period) if method != "scan" else period
+                runs = [our_accesses(method, count, accesses) for accesses in (0, 1, 1 + more)]
+                found.append(difference(runs[2], runs[1], more))
+                first.setdefault(method, []).append(difference(runs[1], runs[0]))
+        for method, peers in BESIDE_ACK.items():
+            their = each_middle(theirs[method])
+            for mine in peers:
+                our = each_middle(ours[mine])
+                rows.append(ack_row(f"access, 2^{count.bit_length() - 1} rows", ACK_NAMES[method], their, mine, our))
+                if method == "sqrt":
+                    what = f"first shuffle, 2^{count.bit_length() - 1} rows"
+                    rows.append(ack_row(what, ACK_NAMES[method], each_middle(first[method]), mine, each_middle(first[mine])))
+        for method, found in theirs.items():
+            if None in found:
+                print(f"ACK's {method} did not end at {count} rows")
+                continue
+            their = each_middle(found)
+            if method not in BESIDE_ACK:
+                rows.append(ack_row(f"access, 2^{count.bit_length() - 1} rows", ACK_NAMES[method], their, "", None))
+            points += [(picture, f"ACK, {ACK_NAMES[method]}, 16 B", count, value)
+                       for picture, value in zip(("figure-9-time", "figure-9-bytes"), their)]
+        points += [(picture, "ACK, Square-Root, 16 B", count, value)
+                   for picture, value in zip(("figure-10-time", "figure-10-bytes"), each_middle(first["sqrt"]))]
+        print(f"{count} rows: load average {os.getloadavg()[0]:.1f}", flush=True)
+    table(["what", "ACK", "its ms", "its processor ms", "its MB", "Phineus", "ms", "processor ms, with planning", "MB",
+           "ratio, wall", "ratio, processor"], rows)
+    if csv:
+        with open(csv, "w") as file:
+            file.write("picture,curve,x,y\n")
+            file.writelines(f'{picture},"{curve}",{x},{y}\n' for picture, curve, x, y in points)
+
+
+def ack_row(what, theirs, their, mine, our):
+    """Milliseconds, processor milliseconds and megabytes of both, and ratios."""
+    cells = lambda one: [f"{one[0] * 1e3:.2f}", f"{one[2] * 1e3:.2f}", f"{one[1] / 1e6:.2f}"]
+    if our is None:
+        return [what, theirs, *cells(their), "", "", "", "", "", ""]
+    return [what, theirs, *cells(their), mine, *cells(our), f"**{their[0] / our[0]:.1f}**", f"{their[2] / our[2]:.1f}"]
+
+
 if __name__ == "__main__":
     comparisons = {"emp": emp, "mage": mage, "motion": motion, "operations": operations, "spdz": spdz,
                    "figures": figures, "parties": by_parties, "mascot": mascot,
-                   "replicated": replicated}
+                   "replicated": replicated, "ack": ack}
     if len(sys.argv) < 3 or sys.argv[1] not in comparisons:
         sys.exit(__doc__)
     comparisons[sys.argv[1]](*sys.argv[2:])

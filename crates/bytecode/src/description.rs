@@ -14,7 +14,7 @@ use crate::limits::{
 use crate::ops::Op;
 use crate::rows_of::RowsOf;
 use crate::settings::Settings;
-use crate::state::{self, Memory, Permutation, Region};
+use crate::state::{self, LookupTable, Memory, Permutation, Region};
 
 /// Names, parties, ports and parameters of a program; after planning also the plan's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct Description {
     /// Arrays of rows that a public register selects from.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub regions: CowList<Region>,
+    /// Rows that all parties know, looked up at secret indices.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub tables: CowList<LookupTable>,
     /// Permutations that one party draws or computes, and nobody else knows.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub permutations: CowList<Permutation>,

@@ -38,7 +38,9 @@ pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use rows_of::RowsOf;
 pub use settings::{SettingValue, Settings};
-pub use state::{Memory, MemoryMethod, Permutation, PermutationKind, Region};
+pub use state::{
+    LookupTable, Memory, MemoryMethod, Permutation, PermutationKind, Region, row_of_group,
+};
 pub use steps::{STEP_DIGIT_BITS, StepDigit, step_digit};
 pub use table::Table;
 pub use text::{parse_text, write_text};

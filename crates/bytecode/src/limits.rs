@@ -98,6 +98,21 @@ pub const MEMORY_BITS_MAX: u128 = 1 << 32;
 /// The most items that a permutation moves.
 pub const PERMUTATION_ITEMS_MAX: u32 = 1 << 24;
 
+/// The most rows of a table that all parties know: its lookups take functions of as many points.
+pub const TABLE_ROWS_MAX: u64 = 1 << 22;
+
+/// The most rows of a table that is shared: a change of one takes a function with a leaf for each.
+pub const SHARED_ROWS_MAX: u64 = 1 << 20;
+
+/// The most bits of a row of such a table.
+pub const TABLE_ROW_BITS_MAX: u16 = 128;
+
+/// The most such tables of a program.
+pub const TABLES_MAX: usize = 1 << 12;
+
+/// The most bits of all such tables of a program together; a run holds them in memory.
+pub const TABLE_BITS_MAX: u128 = 1 << 36;
+
 /// How often a block may be repeated in a row.
 pub const ITERATIONS_MAX: u64 = 1 << 32;
 

@@ -6,6 +6,7 @@
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit};
 
 use crate::instruction::Instruction;
+use crate::ops::Op;
 
 /// One lane of a value in the clear: an integer below 2^width.
 pub type Lane = ruint::Uint<256, 4>;
@@ -397,6 +398,19 @@ pub(crate) fn aes128(i: &Instruction, o: &[Lanes]) -> Vec<Lanes> {
         cipher.encrypt_block(&mut block);
         lane16(&block)
     })
+}
+
+/// A key of a party, or pads under it, where nothing is hidden: all keys are 0.
+pub fn of_party_key(i: &Instruction) -> Lanes {
+    let lanes = i.lanes as usize;
+    let keys = vec![Lane::ZERO; lanes];
+    if i.op == Op::PartyKey {
+        return keys;
+    }
+    let [_, _, block, piece] = i.immediates;
+    let blocks = (0..lanes as u64).map(|k| Lane::from_limbs([block + k, piece, 0, 0])).collect();
+    let pads = aes128(i, &[keys, blocks]).swap_remove(0);
+    pads.into_iter().map(|pad| pad & mask_of(i.element.width())).collect()
 }
 
 pub(crate) fn aes128_key_schedule(_: &Instruction, o: &[Lanes]) -> Vec<Lanes> {

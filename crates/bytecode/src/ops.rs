@@ -20,9 +20,10 @@ use Role::{
 };
 pub use roles::Role;
 use rules::{
-    any, bit_slice_fits, bits_only, constant_fits, convertible, deinterleave_fits, even_width,
-    interleave_fits, lane_slice_fits, lanes_multiple, matrices_fit, one_lane, one_word, pieces_fit,
-    reshape_fits, round_keys, round_type, signed_flag, single_lane, width_128, width_256,
+    any, bit_slice_fits, bits_of_register, bits_only, constant_fits, convertible,
+    deinterleave_fits, even_width, interleave_fits, lane_slice_fits, lanes_multiple, matrices_fit,
+    of_a_block, one_block, one_lane, one_word, pieces_fit, reshape_fits, round_keys, round_type,
+    signed_flag, single_lane, table_row_fits, two_blocks, width_128, width_256,
 };
 
 /// A named immediate.
@@ -259,18 +260,22 @@ ops! {
 
     /// Opens a value of one lane to all parties, into public register `register`, before what follows.
     Reveal = 201 "reveal" (Same) -> () [imm("register")] one_word, None;
-    /// The rows of region `region` from `row` on.
-    RegionLoad = 210 "region_load" () -> (Same) [imm("region"), imm("row")] any, None;
+    /// The rows of region `region` from `row` on; of a block that is repeated, from `row` + iteration ×
+    /// `stride` on. Behind the last row comes the first.
+    RegionLoad = 210 "region_load" () -> (Same) [imm("region"), imm("row"), imm("stride")]
+        any, None;
     /// Makes the lanes the rows of region `region` from `row` on; of a block that is repeated, from
-    /// `row` + iteration × `stride` on.
+    /// `row` + iteration × `stride` on. Behind the last row comes the first.
     RegionStore = 211 "region_store" (Same) -> () [imm("region"), imm("row"), imm("stride")]
         any, None;
-    /// The row of region `region` that register `register` names.
-    RegionLoadAt = 212 "region_load_at" () -> (Same) [imm("region"), imm("register")]
-        single_lane, None;
-    /// Makes the value the row of region `region` that register `register` names.
-    RegionStoreAt = 213 "region_store_at" (Same) -> () [imm("region"), imm("register")]
-        single_lane, None;
+    /// The group of `n` rows of region `region` whose number is in register `register`, in its lowest
+    /// `bits` bits, or in all of them if `bits` is 0.
+    RegionLoadAt = 212 "region_load_at" () -> (Same)
+        [imm("region"), imm("register"), imm("bits")] bits_of_register, None;
+    /// Makes the lanes the group of `n` rows of region `region` whose number is in register `register`,
+    /// in its lowest `bits` bits, or in all of them if `bits` is 0.
+    RegionStoreAt = 213 "region_store_at" (Same) -> ()
+        [imm("region"), imm("register"), imm("bits")] bits_of_register, None;
     /// Control bits of the switching network of a party's permutation, from switch `switch` on.
     Switches = 214 "switches" () -> (Same) [imm("permutation"), imm("switch")]
         bits_only, None;
@@ -305,6 +310,38 @@ ops! {
     MemoryFollow = 225 "memory_follow" (Same) -> () [imm("memory")] one_word, None;
     /// The link to the row behind the one that was accessed last; behind the last row is the first.
     MemoryNext = 226 "memory_next" () -> (Same) [imm("memory")] single_lane, None;
+
+    /// Makes `value` the rows of table `table` from `row` on, as many as lanes, before any of them is looked up.
+    TableSet = 230 "table_set" () -> ()
+        [imm("table"), imm("row"), Immediate { name: "value", words: 2 }] table_row_fits, None;
+    /// The rows of table `table` at secret indices of `index_width` bits: zeros beyond the last row.
+    TableLookUp = 231 "table_look_up" (Width(1)) -> (Same) [imm("table"), imm("index_width")]
+        any, None;
+    /// Tells the one party that knows table `table`, and nobody else, its rows from `row` on; rows come in order, all of them
+    /// before any is looked up.
+    TableTell = 236 "table_tell" (Same) -> () [imm("table"), imm("row")] any, None;
+
+    /// Opens the lanes to all parties, as the rows of table `table` from `row` on, before any of them is looked up.
+    TableOpen = 232 "table_open" (Same) -> () [imm("table"), imm("row")] any, None;
+    /// The AES-128 key `key` of party `party`, which the party draws.
+    PartyKey = 233 "party_key" () -> (Same) [imm("party"), imm("key")] one_block, None;
+    /// The lowest bits of the blocks from `block` + 2^64 × `piece` on under the AES-128 key `key` of party `party`.
+    PartyPad = 234 "party_pad" () -> (Same)
+        [imm("party"), imm("key"), imm("block"), imm("piece")] of_a_block, None;
+
+    /// Makes the lanes the rows of shared table `table` from `row` on.
+    SharedSet = 235 "shared_set" (Same) -> () [imm("table"), imm("row")] any, None;
+    /// Opens to all parties the rows of shared table `table`, each hidden by pads under a fresh AES-128 key of each of the
+    /// first two parties; the keys, in a lane each.
+    SharedHide = 237 "shared_hide" () -> (Same) [imm("table")] two_blocks, None;
+    /// The rows of shared table `table` at secret indices of `index_width` bits, as they were hidden last: zeros beyond the
+    /// last row.
+    SharedLookUp = 238 "shared_look_up" (Width(1)) -> (Same) [imm("table"), imm("index_width")]
+        any, None;
+    /// Makes the row of shared table `table` at a secret index of `index_width` bits its exclusive or with the operand;
+    /// beyond the last row, nothing.
+    SharedAdd = 239 "shared_add" (Width(1), Same) -> () [imm("table"), imm("index_width")]
+        single_lane, None;
 
     /// Directive: starts reading a spill slot into a frame.
     IssueSwapIn = 240 "issue_swap_in" () -> () [imm("frame"), imm("slot")] any, None;

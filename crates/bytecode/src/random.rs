@@ -72,8 +72,7 @@ pub fn random_program(seed: u64, options: &RandomOptions) -> (Vec<Instruction>, 
     let ops: Vec<Op> = OPS
         .iter()
         .map(|info| info.op)
-        .filter(|&op| !op.is_directive() && !op.is_carrying())
-        .filter(|&op| !op.is_stateful() && !op.is_of_permutation())
+        .filter(|&op| !op.is_directive() && !op.is_carrying() && !op.is_about_state())
         .filter(|&op| op != Op::Output && op != Op::Round && op != Op::RequireZero)
         .filter(|op| options.ops.as_ref().is_none_or(|ops| ops.contains(op)))
         .collect();
@@ -119,7 +118,7 @@ mod tests {
         let seen: BTreeSet<Op> = program.iter().map(|i| i.op).collect();
         let made = |op: Op| {
             let is_planned = op.is_directive() || matches!(op, Op::Round | Op::RequireZero);
-            !is_planned && !op.is_carrying() && !op.is_stateful() && !op.is_of_permutation()
+            !is_planned && !op.is_carrying() && !op.is_about_state()
         };
         for info in OPS.iter().filter(|info| made(info.op)) {
             assert!(seen.contains(&info.op), "{} never occurs", info.name);

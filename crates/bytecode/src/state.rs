@@ -1,4 +1,4 @@
-//! Declarations of what programs keep besides values: memories, regions, and permutations of one party.
+//! Declarations of what programs keep besides values: memories, regions, tables, and permutations of one party.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,8 @@ use crate::description::{Description, read_element, read_elements, write_element
 use crate::instruction::{ElementType, Instruction};
 use crate::limits::{
     MEMORIES_MAX, MEMORY_BITS_MAX, MEMORY_COLUMNS_MAX, PERMUTATION_ITEMS_MAX, REGION_BITS_MAX,
-    REGION_ROWS_MAX, REGISTERS_MAX,
+    REGION_ROWS_MAX, REGISTERS_MAX, SHARED_ROWS_MAX, TABLE_BITS_MAX, TABLE_ROW_BITS_MAX,
+    TABLE_ROWS_MAX, TABLES_MAX,
 };
 use crate::ops::Op;
 
@@ -53,6 +54,30 @@ impl Memory {
     }
 }
 
+/// Rows that all parties know, or one of them, looked up at secret indices; all 0 at the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LookupTable {
+    /// The type of a row.
+    #[serde(serialize_with = "write_element", deserialize_with = "read_element")]
+    pub element: ElementType,
+    /// How many there are.
+    pub rows: u64,
+    /// The party that alone knows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known_to: Option<u16>,
+    /// Whether nobody knows them, and they may change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_shared: bool,
+}
+
+impl LookupTable {
+    /// Bits of an index.
+    pub fn index_bits(&self) -> u16 {
+        self.rows.max(2).next_power_of_two().trailing_zeros() as u16
+    }
+}
+
 /// How a memory finds the row at a secret index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -63,14 +88,27 @@ pub enum MemoryMethod {
     SquareRoot,
     /// As `SquareRoot`, but one party finds the place in a table of its own.
     SquareRootTable,
+    /// Circuit ORAM: rows lie on paths to random leaves of a tree, and an access opens the leaf of its row.
+    Circuit,
+    /// By a garbled table: one party encrypts all rows, which it knows, and the other decrypts one.
+    GarbledTable,
+    /// By distributed point functions: two parties add up all rows, of which their shares of bits select one.
+    Dpf,
     /// Of linked rows: they lie in a secret order, and a link is the place of a row.
     Linked,
 }
 
 impl MemoryMethod {
-    /// All methods for rows at any index.
-    pub const ALL: [MemoryMethod; 3] =
-        [MemoryMethod::Scan, MemoryMethod::SquareRoot, MemoryMethod::SquareRootTable];
+    /// All methods for any rows at any index.
+    pub const ALL: [MemoryMethod; 4] = [
+        MemoryMethod::Scan,
+        MemoryMethod::SquareRoot,
+        MemoryMethod::SquareRootTable,
+        MemoryMethod::Circuit,
+    ];
+
+    /// Methods for some rows at any index: those that one party knows and nobody changes, and those of two parties.
+    pub const IN_TABLES: [MemoryMethod; 2] = [MemoryMethod::GarbledTable, MemoryMethod::Dpf];
 
     /// The name that users type.
     pub fn name(self) -> &'static str {
@@ -78,13 +116,17 @@ impl MemoryMethod {
             MemoryMethod::Scan => "scan",
             MemoryMethod::SquareRoot => "square-root",
             MemoryMethod::SquareRootTable => "square-root-table",
+            MemoryMethod::Circuit => "circuit",
+            MemoryMethod::GarbledTable => "garbled-table",
+            MemoryMethod::Dpf => "dpf",
             MemoryMethod::Linked => "linked",
         }
     }
 
     /// The method of this name.
     pub fn from_name(name: &str) -> Option<MemoryMethod> {
-        let all = MemoryMethod::ALL.into_iter().chain([MemoryMethod::Linked]);
+        let reading = MemoryMethod::IN_TABLES.into_iter().chain([MemoryMethod::Linked]);
+        let all = MemoryMethod::ALL.into_iter().chain(reading);
         all.into_iter().find(|method| method.name() == name)
     }
 }
@@ -111,6 +153,8 @@ pub enum PermutationKind {
     RandomWithOrigins,
     /// It is drawn at random; its party brings switches, and rows are located under it.
     RandomLocated,
+    /// Each pair of neighbours is exchanged at random or not, so that all its switches are independent and uniform.
+    RandomPairs,
     /// Its party is told where each row goes; the party brings switches.
     Told,
     /// Its party is told where each row goes, and rows are located in what it was told.
@@ -124,7 +168,8 @@ impl PermutationKind {
             PermutationKind::Told | PermutationKind::ToldLocated => true,
             PermutationKind::Random
             | PermutationKind::RandomWithOrigins
-            | PermutationKind::RandomLocated => false,
+            | PermutationKind::RandomLocated
+            | PermutationKind::RandomPairs => false,
         }
     }
 
@@ -134,6 +179,7 @@ impl PermutationKind {
             PermutationKind::Random
             | PermutationKind::RandomWithOrigins
             | PermutationKind::RandomLocated
+            | PermutationKind::RandomPairs
             | PermutationKind::Told => true,
             PermutationKind::ToldLocated => false,
         }
@@ -145,15 +191,19 @@ impl PermutationKind {
             PermutationKind::RandomLocated | PermutationKind::ToldLocated => true,
             PermutationKind::Random
             | PermutationKind::RandomWithOrigins
+            | PermutationKind::RandomPairs
             | PermutationKind::Told => false,
         }
     }
 }
 
 impl Permutation {
-    /// Switches of its network, a Waksman network of `n` items: `n - 2^i` for each `2^i < n`, which is the
-    /// number of items without the `2^i` sub-networks that they are divided into.
+    /// Switches of its network: one for each pair, or those of a Waksman network of `n` items. That has `n - 2^i` for
+    /// each `2^i < n`, which is the number of items without the `2^i` sub-networks that they are divided into.
     pub fn switches(&self) -> u64 {
+        if self.kind == PermutationKind::RandomPairs {
+            return u64::from(self.items / 2);
+        }
         let size = u64::from(self.items).next_power_of_two();
         (u64::from(size.trailing_zeros()) * u64::from(self.items) + 1).saturating_sub(size)
     }
@@ -162,6 +212,47 @@ impl Permutation {
     pub fn item_bits(&self) -> u16 {
         self.items.next_power_of_two().trailing_zeros().max(1) as u16
     }
+}
+
+/// Faults in the tables of a description.
+fn table_faults(description: &Description) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (index, table) in description.tables.iter().enumerate() {
+        let (element, rows) = (table.element, table.rows);
+        let parties = description.parties.len();
+        if table.known_to.is_some_and(|party| usize::from(party) >= parties) {
+            faults.push(format!("table {index} is known to a party of which there are {parties}"));
+        }
+        let is_valid = (1..=TABLE_ROW_BITS_MAX).contains(&element.width());
+        let most = if table.is_shared { SHARED_ROWS_MAX } else { TABLE_ROWS_MAX };
+        if !is_valid || !(1..=most).contains(&rows) {
+            faults.push(format!(
+                "table {index} has {rows} rows of {element}; it has 1 to {most} of at most \
+                 {TABLE_ROW_BITS_MAX} bits"
+            ));
+        }
+        if table.is_shared && table.known_to.is_some() {
+            faults.push(format!("table {index} is shared, and known to one party"));
+        }
+    }
+    let bits = |table: &LookupTable| u128::from(table.element.width()) * u128::from(table.rows);
+    if description.tables.iter().map(bits).sum::<u128>() > TABLE_BITS_MAX {
+        faults.push("all tables together have more than 2^36 bits".to_owned());
+    }
+    if description.tables.len() > TABLES_MAX {
+        faults.push(format!("a program has at most {TABLES_MAX} tables"));
+    }
+    faults
+}
+
+/// The first row of the group of `lanes` rows whose number is in a register, in its lowest `bits` bits, or in all of them
+/// if `bits` is 0.
+pub fn row_of_group(register: u64, bits: u64, lanes: u32) -> u64 {
+    let mask = match bits {
+        1..64 => (1 << bits) - 1,
+        _ => u64::MAX,
+    };
+    (register & mask).saturating_mul(lanes.into())
 }
 
 /// Faults in memories, regions, permutations and registers of a description.
@@ -180,6 +271,7 @@ pub(crate) fn faults(description: &Description) -> Vec<String> {
     if description.regions.iter().map(bits).sum::<u128>() > REGION_BITS_MAX {
         faults.push("all regions together have more than 2^44 bits".to_owned());
     }
+    faults.extend(table_faults(description));
     for (index, memory) in description.memories.iter().enumerate() {
         let is_valid = |&element: &ElementType| {
             Instruction::new(Op::MemoryCell, element, 1).shape().is_valid()
@@ -212,6 +304,9 @@ pub(crate) fn faults(description: &Description) -> Vec<String> {
             faults.push(format!(
                 "permutation {index} moves {items} items, not 1 to {PERMUTATION_ITEMS_MAX}"
             ));
+        }
+        if permutation.kind == PermutationKind::RandomPairs && !items.is_multiple_of(2) {
+            faults.push(format!("permutation {index} exchanges pairs, and {items} is odd"));
         }
         if usize::from(permutation.party) >= description.parties.len() {
             faults.push(format!("permutation {index} is of no party"));

@@ -11,7 +11,7 @@
 //! 4. A memory has the columns and rows that are used, and is set before it is accessed.
 //!    A public register has a value before it selects a row, a range of constant rows lies in its region,
 //!    and what is asked of a permutation exists: its inverse, or where an item is, only after all of it
-//!    is there.
+//!    is there. A row of a table lies in it, and is set once at most, before any of the table is looked up.
 //!
 //! A program (instructions name values):
 //! 5. Results are named 0, 1, 2, ... in order; an operand is defined before its use.
@@ -191,6 +191,10 @@ pub(crate) struct Verifier<'a> {
     located: HashMap<u64, bool>,
     /// The last value that is switches, and whose.
     switches: Option<(u64, u16)>,
+    /// By table, the rows that were set.
+    filled: HashMap<u64, Intervals>,
+    /// Tables that rows were looked up in.
+    looked_up: HashSet<u64>,
 }
 
 impl<'a> Verifier<'a> {
@@ -214,6 +218,8 @@ impl<'a> Verifier<'a> {
             brought: HashMap::new(),
             located: HashMap::new(),
             switches: None,
+            filled: HashMap::new(),
+            looked_up: HashSet::new(),
         }
     }
 
@@ -235,14 +241,13 @@ impl<'a> Verifier<'a> {
         }
         self.check_phase(instruction, faults);
         match instruction.op {
-            _ if instruction.phase == Phase::Finish => {}
+            // A register has its value when that was opened.
+            _ if instruction.phase == Phase::Finish && instruction.op != Op::Reveal => {}
             Op::Input | Op::Output if !self.has_ports => {}
             Op::Input => self.check_input(instruction, faults),
             Op::Output => self.check_output(instruction, faults),
             Op::Load | Op::Store => self.check_carried(instruction, faults),
-            op if op.is_stateful() || op.is_of_permutation() => {
-                self.check_state(instruction, faults);
-            }
+            op if op.is_about_state() => self.check_state(instruction, faults),
             _ => {}
         }
     }
@@ -283,7 +288,9 @@ impl<'a> Verifier<'a> {
         if i.phase == Phase::Whole {
             return;
         }
-        if i.op == Op::Round || i.op.is_directive() || i.op.is_stateful() {
+        let in_field = self.layout.is_in_field();
+        let has_parts = !i.op.is_stateful() || in_field && i.op.may_take_rounds();
+        if i.op == Op::Round || i.op.is_directive() || !has_parts {
             faults.push(format!("{} has no parts", i.op.info().name));
         }
         let key = Instruction {

@@ -251,12 +251,15 @@ fn each_fault_is_named() {
             }),
         ),
         (
-            "region 0 has 9 rows, not 1 from 1 on in each of 5 iterations, 2 further each time",
+            "region 0 has 9 rows, not 2 from 1 on in each of 5 iterations, 2 further each time",
             Box::new(|p| {
                 p.flow.blocks[1].next = Successor::Repeat { block: 1, iterations: 5, then: 2 };
                 p.flow.blocks[1].steps.clear();
                 p.description.regions = vec![Region { element: U8, rows: 9 }].into();
-                p.blocks[1].push(instruction(Op::RegionStore, U8, &[], &[0], &[0, 1, 2]));
+                // Groups of two rows do not go round in nine.
+                let rows = instruction(Op::Constant, U8, &[3], &[], &[]);
+                let store = instruction(Op::RegionStore, U8, &[], &[3], &[0, 1, 2]);
+                p.blocks[1].extend([rows, store].map(|one| Instruction { lanes: 2, ..one }));
             }),
         ),
         (

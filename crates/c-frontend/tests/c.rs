@@ -11,6 +11,8 @@ use phineus_bytecode::{BlockDirectory, Op, ProgramReader, Table, verify, verify_
 use phineus_c_frontend::CProgram;
 use phineus_frontend::{Arguments, Program, same_rows, trace_to_file};
 
+#[path = "c/accesses.rs"]
+mod accesses;
 #[path = "c/random.rs"]
 mod random;
 #[path = "c/traces.rs"]
@@ -209,6 +211,16 @@ const CASES: u64 = 10;
 /// that is wrong is kept in the folder for temporary files, under a name with its seed.
 #[test]
 fn random_programs_give_what_plain_c_gives() {
+    random_programs(random::program);
+}
+
+/// As above, with large arrays that are read and written at secret indices.
+#[test]
+fn random_accesses_give_what_plain_c_gives() {
+    random_programs(accesses::program);
+}
+
+fn random_programs(program: impl Fn(u64) -> String + Sync) {
     let number = |name, otherwise| {
         std::env::var(name).map_or(otherwise, |text| text.parse().expect("it is a number"))
     };
@@ -220,7 +232,7 @@ fn random_programs_give_what_plain_c_gives() {
     let wrong = in_parallel(&seeds, |seed| {
         let name = format!("phineus-random-{seed}.c");
         let path = folder.path().join(&name);
-        std::fs::write(&path, random::program(*seed)).expect("writable");
+        std::fs::write(&path, program(*seed)).expect("writable");
         let what = agrees(&path, 1..3).err()?;
         let kept = std::env::temp_dir().join(name);
         std::fs::copy(&path, &kept).expect("writable");

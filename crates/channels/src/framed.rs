@@ -17,8 +17,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::limits::{
-    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, THREAD_STACK_BYTES, buffer_bytes, incoming_buffers,
-    outgoing_buffers,
+    CONTROL_BYTES_MAX, DIRECT_WRITE_BYTES, EARLY_BYTES, EARLY_PIECE_BYTES, THREAD_STACK_BYTES,
+    WIRE_OVERHEAD_BYTES, buffer_bytes, incoming_buffers, outgoing_buffers,
 };
 use crate::link::{Aborter, ChannelGroup, Link, Monitor};
 use crate::message::{AbortReason, MessageError, MessageKind};
@@ -38,8 +38,10 @@ pub struct FramedChannel {
     link: Arc<Link>,
     sending: Arc<Mutex<Sending>>,
     direct: InlineReceiver,
-    /// Whether small messages are written at once: not in a simulated network.
+    /// Whether messages may be written at once: not in a simulated network.
     writes_direct: bool,
+    /// Bytes that are still sent in early pieces after the last wait.
+    early_bytes: usize,
     ahead_bytes: usize,
     round_trip: Option<Duration>,
     exchanges: u64,
@@ -85,6 +87,7 @@ impl FramedChannel {
             sending: sending.clone(),
             direct: direct.clone(),
             writes_direct: line.is_none(),
+            early_bytes: EARLY_BYTES,
             ahead_bytes: SEND_AHEAD_BYTES,
             round_trip: round_trip.map(|measured| measured + delay),
             exchanges: 0,
@@ -277,9 +280,9 @@ impl FramedChannel {
         }
     }
 
-    /// Writes what is pending if that is little, nothing is before it, and it can leave at once;
+    /// Writes what is pending if that is not much, nothing is before it, and it can leave at once;
     /// returns whether it did.
-    fn write_directly(&self) -> Result<bool, ChannelError> {
+    fn write_directly(&mut self) -> Result<bool, ChannelError> {
         let Some(content) = self.outlet.pending(DIRECT_WRITE_BYTES) else {
             return Ok(false);
         };
@@ -287,7 +290,9 @@ impl FramedChannel {
         else {
             return Ok(false);
         };
-        if !self.link.outgoing.is_idle() || !self.link.is_writable() {
+        if !self.link.outgoing.is_idle()
+            || !self.link.is_writable(content.len() + WIRE_OVERHEAD_BYTES)
+        {
             return Ok(false);
         }
         if sending.write(MessageKind::Data, content).is_err() {
@@ -296,6 +301,8 @@ impl FramedChannel {
             self.link.fail(self.link.closed());
             return Err(self.link.error().expect("it has just failed"));
         }
+        drop(sending);
+        self.outlet.clear_pending();
         Ok(true)
     }
 
@@ -340,6 +347,10 @@ impl Channel for FramedChannel {
         let result = result.map_err(|end| self.ended(end))?;
         self.sent_bytes += len as u64;
         self.link.counters.sent.store(self.sent_bytes, Ordering::Relaxed);
+        if self.early_bytes > 0 && self.outlet.pending_bytes() >= EARLY_PIECE_BYTES {
+            self.early_bytes = self.early_bytes.saturating_sub(self.outlet.pending_bytes());
+            self.write_directly()?;
+        }
         Ok(result)
     }
 
@@ -351,6 +362,7 @@ impl Channel for FramedChannel {
         let result = if self.inlet.holds(len) {
             self.inlet.lend(len, None, read)
         } else {
+            self.early_bytes = EARLY_BYTES;
             self.begin_waiting();
             let result = self.inlet.lend(len, None, |bytes| {
                 self.link.counters.waiting_since_ms.store(0, Ordering::Relaxed);
@@ -367,7 +379,6 @@ impl Channel for FramedChannel {
 
     fn flush(&mut self) -> Result<(), ChannelError> {
         if self.write_directly()? {
-            self.outlet.clear_pending();
             return Ok(());
         }
         self.outlet.publish().map_err(|end| self.ended(end))

@@ -56,14 +56,22 @@ pub(crate) const TLS_READ_BYTES: usize = 128 * 1024;
 /// messages, and copied only once.
 pub(crate) const READ_AHEAD_BYTES: usize = 4 * 1024;
 
-/// The longest data that its sender may write to the network itself: a system that says that there
-/// is space has at least a third of its buffer free, and the smallest buffers have 46 KiB (ten
-/// packets of 1500 bytes, twice, and what the kernel keeps beside them).
-pub(crate) const DIRECT_WRITE_BYTES: usize = 8 * 1024;
+/// The longest data that its sender writes to the network itself, if that takes it at once: above it, sending and
+/// encrypting beside the computation is worth a hand-over (10 to 20 µs).
+pub(crate) const DIRECT_WRITE_BYTES: usize = 96 * 1024;
 
-/// The longest message after which a waiting receiver goes on to read from the network itself;
-/// above it, receiving and decrypting beside the computation is worth a hand-over (10 µs).
-pub(crate) const DIRECT_READ_BYTES: usize = 32 * 1024;
+/// The longest message after which a waiting receiver goes on to read from the network itself, for the same reason.
+pub(crate) const DIRECT_READ_BYTES: usize = DIRECT_WRITE_BYTES;
+
+/// Bytes after a wait that a party sends in pieces of [`EARLY_PIECE_BYTES`], so that its peer works on the first ones while
+/// it makes the others. Longer streams flow anyway.
+pub(crate) const EARLY_BYTES: usize = 256 * 1024;
+
+/// Data that is worth a system call (5 to 10 µs): what takes some 20 µs to compute.
+pub(crate) const EARLY_PIECE_BYTES: usize = 16 * 1024;
+
+/// More than the header and encryption add to the longest data that is written directly.
+pub(crate) const WIRE_OVERHEAD_BYTES: usize = 1024;
 
 /// Messages that may overtake a missing one, over a transport that does not keep their order.
 pub(crate) const REORDER_MESSAGES: u64 = 64;

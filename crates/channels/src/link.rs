@@ -210,9 +210,9 @@ impl Link {
         self.transport.cut();
     }
 
-    /// Whether a small message can be written without waiting for the peer to read.
-    pub(crate) fn is_writable(&self) -> bool {
-        self.transport.is_writable()
+    /// Whether so many bytes can be written without waiting for the peer to read.
+    pub(crate) fn is_writable(&self, bytes: usize) -> bool {
+        self.transport.is_writable(bytes)
     }
 
     /// The header of a message in this session.

@@ -350,6 +350,12 @@ impl PipeWriter {
         Ok(())
     }
 
+    /// How many bytes were written and not handed over.
+    #[inline]
+    pub(crate) fn pending_bytes(&self) -> usize {
+        self.current.as_ref().map_or(0, |buffer| buffer.end)
+    }
+
     /// Bytes that were written and not handed over, if there are any and at most `bytes_max`.
     pub(crate) fn pending(&self, bytes_max: usize) -> Option<&[u8]> {
         let content = self.current.as_ref()?.content();

@@ -119,6 +119,11 @@ impl MessageReader {
         self.ahead.content().len() >= HEADER_BYTES
     }
 
+    /// Whether something has come, as far as that is known.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.has_header() || self.source.is_ready()
+    }
+
     /// Waits for the next header; `None` if the stream ends before it.
     pub(crate) fn header(
         &mut self,

@@ -22,7 +22,7 @@ use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion, Tls13Cipher
 
 use crate::limits::{BUFFER_BYTES, TLS_PLAIN_BYTES_MAX, TLS_READ_BYTES, TLS_RECORD_BYTES_MAX};
 use crate::message::MessageError;
-use crate::transport::{ReadHalf, TransportError, WriteHalf, write_all_parts};
+use crate::transport::{ReadHalf, TransportError, WriteHalf, is_readable, write_all_parts};
 
 /// Records sent under one key before it is replaced: half of the 2^24 that rustls allows for
 /// AES-GCM, i.e. 128 GiB of full records (RFC 8446, section 5.5 allows 2^24.5).
@@ -302,6 +302,11 @@ impl ReadHalf for TlsReadHalf {
                 return Ok(in_wanted + in_ahead);
             }
         }
+    }
+
+    fn is_ready(&self) -> bool {
+        let has_record = !self.plain.is_empty() || self.closed;
+        has_record || !matches!(self.next_record(), Ok(None)) || is_readable(&self.stream)
     }
 
     fn wire_bytes(&self) -> u64 {

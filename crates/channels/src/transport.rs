@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::socket_send_buffer_size;
 
 use crate::message::MessageError;
 
@@ -47,6 +48,11 @@ pub(crate) trait ReadHalf: Send {
     /// timeout and can then be called again.
     fn read(&mut self, wanted: &mut [u8], ahead: &mut [u8]) -> Result<usize, TransportError>;
 
+    /// Whether a read would return at once, as far as that is known; else true.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
     /// Bytes taken from the network so far.
     fn wire_bytes(&self) -> u64;
 
@@ -72,9 +78,8 @@ pub(crate) trait WriteHalf: Send {
 pub(crate) trait Cut: Send + Sync {
     fn cut(&self);
 
-    /// Whether a message of [`DIRECT_WRITE_BYTES`](crate::limits::DIRECT_WRITE_BYTES) can be
-    /// written without waiting.
-    fn is_writable(&self) -> bool;
+    /// Whether so many bytes can be written without waiting.
+    fn is_writable(&self, bytes: usize) -> bool;
 }
 
 /// A connected stream socket, whose clones are the same connection.
@@ -112,11 +117,29 @@ impl<S: Socket> Cut for S {
         let _ = self.end(Shutdown::Both);
     }
 
-    fn is_writable(&self) -> bool {
-        let mut polled = [PollFd::new(self, PollFlags::OUT)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut polled, Some(&now)).is_ok() && polled[0].revents() == PollFlags::OUT
+    fn is_writable(&self, bytes: usize) -> bool {
+        let fits = socket_send_buffer_size(self).is_ok_and(|all| bytes <= all / WRITABLE_PART);
+        fits && events_now(self, PollFlags::OUT) == PollFlags::OUT
     }
+}
+
+/// Of a buffer of so many times its length data can be written without waiting if the system says that there is space: at
+/// least a third of the buffer is free then, and the system may need as much again for what it notes beside the data.
+const WRITABLE_PART: usize = 6;
+
+/// Which of these events a socket has, or what else is the matter with it.
+fn events_now(socket: &impl AsFd, events: PollFlags) -> PollFlags {
+    let mut polled = [PollFd::new(socket, events)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut polled, Some(&now)) {
+        Ok(_) => polled[0].revents(),
+        Err(_) => PollFlags::ERR,
+    }
+}
+
+/// Whether a read from a socket would return at once.
+pub(crate) fn is_readable(socket: &impl AsFd) -> bool {
+    !events_now(socket, PollFlags::IN).is_empty()
 }
 
 /// The receiving half of a connection without encryption.
@@ -152,6 +175,10 @@ impl<S: Socket> ReadHalf for PlainReadHalf<S> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    fn is_ready(&self) -> bool {
+        is_readable(&self.socket)
     }
 
     fn wire_bytes(&self) -> u64 {

@@ -1,9 +1,9 @@
 //! Sends buffers of the outgoing pipe as messages: in a thread, or at once by the owner.
 //!
 //! The thread also sends keep-alives when there is nothing else to send, delays messages when a
-//! network is simulated, and says the last word: bye, or abort. A small message with nothing queued
-//! before it is written by the owner itself, which saves a hand-over. Whoever writes holds the lock
-//! on [`Sending`], and buffers leave the pipe only under that lock, so the order is kept.
+//! network is simulated, and says the last word: bye, or abort. A message with nothing queued
+//! before it that the network takes at once is written by the owner itself, which saves a hand-over. Whoever
+//! writes holds the lock on [`Sending`], and buffers leave the pipe only under that lock, so the order is kept.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};

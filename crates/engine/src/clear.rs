@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 
+use phineus_bytecode::meaning::of_party_key;
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Description, Instruction, Lane, Lanes, Op};
 
@@ -19,6 +20,9 @@ pub struct ClearDriver {
     /// Of all parties. No result depends on which they are.
     permutations: OwnPermutations,
     random: SeededRng,
+    /// Rows of tables, and of shared ones what they are now.
+    tables: Vec<Vec<u128>>,
+    shared: Vec<Vec<u128>>,
 }
 
 impl ClearDriver {
@@ -26,13 +30,65 @@ impl ClearDriver {
     /// party's outputs.
     pub fn new(description: &Description, inputs: Inputs, outputs: Vec<Outputs>) -> ClearDriver {
         let permutations = OwnPermutations::new(description);
-        ClearDriver { inputs, outputs, permutations, random: SeededRng::new(1) }
+        let tables = description.tables.iter().map(|table| vec![0; table.rows as usize]);
+        let (tables, shared) = (tables.clone().collect(), tables.collect());
+        ClearDriver { inputs, outputs, permutations, random: SeededRng::new(1), tables, shared }
     }
 
     /// Each party's outputs.
     pub fn into_outputs(self) -> Vec<Outputs> {
         self.outputs
     }
+
+    /// Works on a shared table, but for lookups. All keys are 0 here, so pads cancel.
+    fn change_shared(&mut self, i: &Instruction, results: &mut [&mut [u8]], operands: &[&[u8]]) {
+        let (table, row) = (i.immediates[0] as usize, i.immediates[1] as usize);
+        let lanes = |k: usize| lanes_of(operands[k], i.lanes as usize);
+        match i.op {
+            Op::SharedSet => {
+                let rows = self.shared[table][row..].iter_mut().zip(lanes(0));
+                rows.for_each(|(row, set)| *row = row_bits(set));
+            }
+            Op::SharedHide => {
+                self.tables[table].clone_from(&self.shared[table]);
+                results[0].fill(0);
+            }
+            op => {
+                assert_eq!(op, Op::SharedAdd, "the others are done above");
+                let (index, change) = (lanes(0)[0].as_limbs()[0] as usize, lanes(1)[0]);
+                let row = self.shared[table].get_mut(index);
+                row.into_iter().for_each(|row| *row ^= row_bits(change));
+            }
+        }
+    }
+
+    /// Sets rows of a table, or looks them up.
+    fn look_up(&mut self, i: &Instruction, results: &mut [&mut [u8]], operands: &[&[u8]]) {
+        if i.op.is_of_shared_table() && i.op != Op::SharedLookUp {
+            return self.change_shared(i, results, operands);
+        }
+        let [table, row, low, high] = i.immediates;
+        let (table, lanes) = (&mut self.tables[table as usize], i.lanes as usize);
+        if i.op == Op::TableSet {
+            table[row as usize..][..lanes].fill(u128::from(high) << 64 | u128::from(low));
+            return;
+        }
+        let operand = lanes_of(operands[0], lanes);
+        if matches!(i.op, Op::TableTell | Op::TableOpen) {
+            let rows = table[row as usize..].iter_mut().zip(operand);
+            rows.for_each(|(row, told)| *row = row_bits(told));
+            return;
+        }
+        let row = |index: Lane| table.get(index.as_limbs()[0] as usize).copied().unwrap_or(0);
+        let rows = operand.into_iter().map(|index| Lane::from(row(index)));
+        to_bits(rows, lanes, results[0]);
+    }
+}
+
+/// The lowest bits of a lane, as many as a row of a table has at most.
+pub fn row_bits(lane: Lane) -> u128 {
+    let [low, high, ..] = *lane.as_limbs();
+    u128::from(high) << 64 | u128::from(low)
 }
 
 fn lanes_of(wires: &[u8], count: usize) -> Lanes {
@@ -62,6 +118,15 @@ impl Driver for ClearDriver {
         results: &mut [&mut [u8]],
         operands: &[&[u8]],
     ) -> Result<(), Infallible> {
+        if instruction.op.is_of_party_key() {
+            let lanes = of_party_key(instruction).into_iter();
+            to_bits(lanes, instruction.lanes as usize, results[0]);
+            return Ok(());
+        }
+        if instruction.op.is_of_table() {
+            self.look_up(instruction, results, operands);
+            return Ok(());
+        }
         let meaning = instruction.op.info().meaning.expect("a computation has a meaning");
         let values: Vec<Lanes> = (0..operands.len())
             .map(|k| lanes_of(operands[k], instruction.operand_shape(k).lanes as usize))

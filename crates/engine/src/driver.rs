@@ -46,7 +46,8 @@ pub trait Driver {
         operands: &[&[Self::Wire]],
     ) -> Result<(), Self::Error>;
 
-    /// Opens a value of one lane to all parties at once, or the place of an item in permutations of parties.
+    /// Opens a value of one lane to all parties at once, or the place of an item in permutations of parties. Of an opening
+    /// that takes a round, this is the finish: it has no operand, and returns what was opened.
     ///
     /// # Errors
     /// If the peer fails.

@@ -4,7 +4,7 @@ use std::io::{Read, Seek};
 use std::ops::Range;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
-use phineus_bytecode::{Instruction, Layout, Op, ProgramReader};
+use phineus_bytecode::{Instruction, Layout, Op, Phase, ProgramReader};
 
 use crate::blocks::Carried;
 use crate::driver::Driver;
@@ -171,6 +171,12 @@ fn step<D: Driver>(
     };
     match (instruction.result_count(), instruction.operand_count()) {
         (0, 0) if instruction.op == Op::Round => driver.round(),
+        // What was issued has been opened.
+        (0, 0) if instruction.op.opens_inside() => {
+            let value = driver.reveal(instruction, &[])?;
+            regions.set(instruction.immediates[0], value);
+            Ok(())
+        }
         // The issue of an input.
         (0, 0) => driver.compute(instruction, &mut [], &[]),
         (1, 0) if instruction.op == Op::Input => {
@@ -179,7 +185,7 @@ fn step<D: Driver>(
         (0, _) if instruction.op == Op::Output => {
             driver.output(instruction, frames.slice(operand(0)))
         }
-        (0, 1) if instruction.op.opens_inside() => {
+        (0, 1) if instruction.op.opens_inside() && instruction.phase == Phase::Whole => {
             let value = driver.reveal(instruction, frames.slice(operand(0)))?;
             regions.set(instruction.immediates[0], value);
             Ok(())

@@ -13,7 +13,7 @@ mod regions;
 mod storage;
 
 pub use blocks::{BlockProgram, Carried, CarriedLayout, run_blocks};
-pub use clear::ClearDriver;
+pub use clear::{ClearDriver, row_bits};
 pub use data::{DataError, Inputs, Outputs, from_bits, to_bits};
 pub use driver::Driver;
 pub use interpret::{INSTRUCTIONS_PER_PROGRESS, RunError, RunMemory, run};

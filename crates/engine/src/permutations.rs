@@ -7,7 +7,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use phineus_bytecode::{CowList, Description, Instruction, Lane, Op, Permutation, PermutationKind};
+use phineus_bytecode::{
+    CowList, Description, Instruction, Lane, Op, Permutation, PermutationKind, Phase,
+};
 use phineus_circuits::permutation::{control_bits, inverse, random_permutation};
 use zeroize::Zeroizing;
 
@@ -33,6 +35,7 @@ fn brought(shape: &Permutation) -> u64 {
         PermutationKind::RandomWithOrigins => shape.items.into(),
         PermutationKind::Random
         | PermutationKind::RandomLocated
+        | PermutationKind::RandomPairs
         | PermutationKind::Told
         | PermutationKind::ToldLocated => 0,
     };
@@ -71,8 +74,14 @@ impl PermutationPeak {
     pub fn push(&mut self, description: &Description, i: &Instruction) {
         let shape = |index: u64| description.permutations.get(index as usize);
         match i.op {
+            // All of it was brought when it was issued.
+            _ if i.phase == Phase::Finish => {}
             Op::Switches | Op::Origins | Op::Tell => {
                 let Some(shape) = shape(i.immediates[0]) else { return };
+                if shape.kind == PermutationKind::RandomPairs {
+                    // Its switches are drawn when they are brought.
+                    return;
+                }
                 let bytes = BYTES_PER_ITEM * u64::from(shape.items) + brought(shape);
                 let done = self.at_work.entry(i.immediates[0]).or_insert_with(|| {
                     self.now_bytes += bytes;
@@ -175,6 +184,9 @@ impl OwnPermutations {
     ) -> Zeroizing<Vec<u32>> {
         let [index, from, ..] = instruction.immediates.map(|word| word as usize);
         let shape = self.shapes[index];
+        if shape.kind == PermutationKind::RandomPairs {
+            return random_bits(instruction.lanes, draw);
+        }
         let state = self.states[index].get_or_insert_default();
         if state.image.is_empty() {
             state.image = Zeroizing::new(random_permutation(shape.items as usize, draw));
@@ -284,6 +296,15 @@ impl OwnPermutations {
     }
 }
 
+/// Draws `count` uniform bits, one for each pair of items.
+fn random_bits(count: u32, draw: &mut dyn FnMut(&mut [u64])) -> Zeroizing<Vec<u32>> {
+    let mut words = Zeroizing::new(vec![0; count.div_ceil(u64::BITS) as usize]);
+    draw(&mut words);
+    let bits =
+        words.iter().flat_map(|word| (0..u64::BITS).map(move |bit| (word >> bit & 1) as u32));
+    Zeroizing::new(bits.take(count as usize).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use phineus_bytecode::ElementType;
@@ -346,6 +367,33 @@ mod tests {
             assert_eq!((peak.now_bytes, peak.at_work.len()), (0, 0));
             assert!(peak.bytes() > 2 * BYTES_PER_ITEM);
         }
+    }
+
+    /// Switches of pairs are drawn anew each time, all of them are used, and nothing is kept.
+    #[test]
+    fn switches_of_pairs_are_random() {
+        let pairs = Permutation { party: 0, items: 600, kind: PermutationKind::RandomPairs };
+        let description =
+            Description { permutations: vec![pairs].into(), ..Description::default() };
+        let mut own = OwnPermutations::new(&description);
+        let mut peak = PermutationPeak::default();
+        let seed = Seeds::fresh().draw();
+        let mut random = SeededRng::new(seed);
+        let mut ones = 0;
+        for _ in 0..20 {
+            for (from, lanes) in [(0, 130), (130, 170)] {
+                let mut switches = Instruction::new(Op::Switches, ElementType::BIT, lanes);
+                switches.immediates[1] = from;
+                let bits = own.bring(&switches, &mut |words| words.fill_with(|| random.next_u64()));
+                assert_eq!(bits.len(), lanes as usize);
+                ones += bits.iter().sum::<u32>();
+                peak.push(&description, &switches);
+            }
+        }
+        // Of 6000 bits, within 7 standard deviations.
+        assert!((2730..3270).contains(&ones), "{ones} of 6000, seed {seed}");
+        assert_eq!(peak.bytes(), 0);
+        assert!(own.states.iter().all(Option::is_none), "nothing is kept");
     }
 
     /// A list that is no permutation is noticed when all of it was told.

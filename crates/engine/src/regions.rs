@@ -12,7 +12,9 @@
 
 mod paging;
 
-use phineus_bytecode::{Description, Instruction, Lane, Layout, Op, Region, ValueSize};
+use phineus_bytecode::{
+    Description, Instruction, Lane, Layout, Op, Region, ValueSize, row_of_group,
+};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::storage::{FrameMemory, StorageBackend, StorageError, StorageStatistics};
@@ -154,9 +156,12 @@ impl Regions {
         let place = RegionPlace::new(&description.regions[index as usize], (0, 0), layout);
         let lanes = u64::from(i.lanes);
         match i.op {
-            Op::RegionLoadAt | Op::RegionStoreAt => 1,
-            // In another iteration it may begin anywhere in a page.
-            Op::RegionStore if stride > 0 => (lanes - 1).div_ceil(place.rows_of_page) + 1,
+            // It may begin anywhere in a page.
+            Op::RegionLoadAt | Op::RegionStoreAt => (lanes - 1).div_ceil(place.rows_of_page) + 1,
+            // In another iteration, too.
+            Op::RegionLoad | Op::RegionStore if stride > 0 => {
+                (lanes - 1).div_ceil(place.rows_of_page) + 1
+            }
             Op::RegionLoad | Op::RegionStore => {
                 (first + lanes - 1) / place.rows_of_page - first / place.rows_of_page + 1
             }
@@ -217,9 +222,10 @@ impl Regions {
         let [region, selected, stride, _] = instruction.immediates;
         let place = self.places[region as usize];
         let row = match instruction.op {
-            Op::RegionLoadAt | Op::RegionStoreAt => self.registers[selected as usize],
-            Op::RegionLoad => selected,
-            Op::RegionStore => selected + self.iteration * stride,
+            Op::RegionLoadAt | Op::RegionStoreAt => {
+                row_of_group(self.registers[selected as usize], stride, instruction.lanes)
+            }
+            Op::RegionLoad | Op::RegionStore => (selected + self.iteration * stride) % place.rows,
             op => unreachable!("{} moves no rows", op.info().name),
         };
         let lanes = instruction.lanes as usize;
@@ -249,7 +255,7 @@ impl Regions {
                 frame * page_units(self.layout) + place.offset + inside as usize * place.row_units;
             let rows = memory.slice_mut::<W>(from..from + count * place.row_units);
             let lane = (next - row) as usize;
-            let moved = MovedRows { lanes, lane, row_units: place.row_units, is_load };
+            let moved = MovedRows { lanes, lane, count, row_units: place.row_units, is_load };
             match size {
                 _ if lanes == 1 && is_load => value.copy_from_slice(rows),
                 _ if lanes == 1 => rows.copy_from_slice(value),
@@ -259,10 +265,16 @@ impl Regions {
                     let value = &mut value.as_mut_bytes()[..bits * lanes.div_ceil(8)];
                     moved.bits(value, rows.as_mut_bytes(), self.layout.unit_bytes.into());
                 }
+                ValueSize::LaneElements { bytes, copies } => {
+                    let bytes = usize::from(bytes) * usize::from(copies);
+                    moved.elements(value.as_mut_bytes(), rows.as_mut_bytes(), (1, bytes));
+                }
+                ValueSize::WireElements { bytes, copies } => {
+                    let of = (usize::from(shape.width), usize::from(bytes) * usize::from(copies));
+                    moved.elements(value.as_mut_bytes(), rows.as_mut_bytes(), of);
+                }
                 ValueSize::Wires { .. }
                 | ValueSize::RingElements { .. }
-                | ValueSize::LaneElements { .. }
-                | ValueSize::WireElements { .. }
                 | ValueSize::Fixed { .. } => {
                     unreachable!("no protocol with regions has values of this size")
                 }
@@ -278,6 +290,8 @@ struct MovedRows {
     /// Of the value, and the first of them that lies here.
     lanes: usize,
     lane: usize,
+    /// How many lie here.
+    count: usize,
     row_units: usize,
     is_load: bool,
 }
@@ -291,6 +305,21 @@ impl MovedRows {
             match self.is_load {
                 true => wires.zip(rows).for_each(|(wire, row)| *wire = row[bit]),
                 false => wires.zip(rows).for_each(|(wire, row)| row[bit] = *wire),
+            }
+        }
+    }
+
+    /// Between lanes of `count` elements of `bytes` bytes each, bit-major, and rows of as many.
+    fn elements(&self, value: &mut [u8], rows: &mut [u8], (count, bytes): (usize, usize)) {
+        let row_bytes = rows.len() / self.count;
+        for (k, row) in rows.chunks_exact_mut(row_bytes).enumerate() {
+            for (element, in_row) in row.chunks_exact_mut(bytes).take(count).enumerate() {
+                let at = (element * self.lanes + self.lane + k) * bytes;
+                let in_value = &mut value[at..at + bytes];
+                match self.is_load {
+                    true => in_value.copy_from_slice(in_row),
+                    false => in_row.copy_from_slice(in_value),
+                }
             }
         }
     }
@@ -312,9 +341,44 @@ impl MovedRows {
 #[cfg(test)]
 mod tests {
     use phineus_bytecode::random::{SeededRng, Seeds};
-    use phineus_bytecode::{Domain, ElementType};
+    use phineus_bytecode::{Domain, ElementType, Sharing};
 
     use super::*;
+
+    /// A register names a group by its lowest bits, and behind the last row comes the first.
+    #[test]
+    fn groups_of_rows() {
+        let (layout, element, rows) = (Layout::wires(16), ElementType::unsigned(1), 24);
+        let mut description = Description { registers: 1, ..Description::default() };
+        description.regions.push(Region { element, rows });
+        let mut regions = Regions::new(&description, layout, RegionSwap::none()).expect("memory");
+        let mut frames = FrameMemory::new(1, REGION_PAGE_BYTES).expect("memory");
+        let mut moved = |op, iteration, immediates, values: Option<[u128; 3]>| {
+            let mut instruction = Instruction::new(op, element, 3);
+            instruction.immediates = immediates;
+            if let Some(values) = values {
+                frames.slice_mut::<u128>(0..3).copy_from_slice(&values);
+            }
+            regions.set(0, Lane::from(0b1101u8));
+            regions.iteration = iteration;
+            regions.step::<u128>(&instruction, &mut frames).map(|()| {
+                let found: [u128; 3] = frames.slice::<u128>(0..3).try_into().expect("three");
+                found
+            })
+        };
+        // Group 5 of 8, which are the lowest three bits.
+        moved(Op::RegionStoreAt, 0, [0, 0, 3, 0], Some([1, 2, 3])).expect("it is there");
+        let nothing = Some([0; 3]);
+        assert_eq!(moved(Op::RegionLoad, 0, [0, 15, 0, 0], nothing).expect("there"), [1, 2, 3]);
+        assert_eq!(moved(Op::RegionLoadAt, 0, [0, 0, 3, 0], nothing).expect("there"), [1, 2, 3]);
+        // Group 13 in all bits.
+        let beyond = moved(Op::RegionLoadAt, 0, [0, 0, 0, 0], nothing);
+        assert!(matches!(beyond, Err(RegionError::Row(NoSuchRow { row: 39, rows: 24 }))));
+        // 6 + 5 * 9 is 51, 3 modulo 24.
+        moved(Op::RegionStore, 5, [0, 6, 9, 0], Some([7, 8, 9])).expect("it is there");
+        assert_eq!(moved(Op::RegionLoad, 0, [0, 3, 0, 0], nothing).expect("there"), [7, 8, 9]);
+        assert_eq!(moved(Op::RegionLoad, 5, [0, 6, 9, 0], nothing).expect("there"), [7, 8, 9]);
+    }
 
     /// Rows of packed lanes come back lane by lane and all at once.
     #[test]
@@ -366,6 +430,58 @@ mod tests {
                     let wanted = row[lane as usize / 8] >> (lane % 8) & 1;
                     assert_eq!(loaded[bit], wanted, "{width} x {lanes}, seed {seed}");
                 }
+            }
+        }
+    }
+
+    /// So do elements of a field: one for each lane, or for each bit of each lane.
+    #[test]
+    fn elements_are_stored_as_rows() {
+        let seed = Seeds::fresh().draw();
+        let mut random = SeededRng::new(seed);
+        for case in 0..120 {
+            let bytes = [4usize, 8, 16][case % 3];
+            let sharing = [Sharing::Arithmetic, Sharing::Boolean][case / 3 % 2];
+            let (width, lanes) = (1 + random.below(28) as u16, 1 + random.below(70) as u32);
+            let bits = ValueSize::WireElements { bytes: bytes as u16, copies: 2 };
+            let layout = Layout {
+                unit_bytes: 16,
+                domain: Domain::Field,
+                arithmetic: ValueSize::LaneElements { bytes: bytes as u16, copies: 2 },
+                boolean: bits,
+                garbled: bits,
+            };
+            let element = ElementType::unsigned(width).shared(sharing);
+            let rows = u64::from(lanes) + 5;
+            let mut description = Description::default();
+            description.regions.push(Region { element, rows });
+            let mut regions =
+                Regions::new(&description, layout, RegionSwap::none()).expect("memory");
+            let mut frames = FrameMemory::new(12, REGION_PAGE_BYTES).expect("memory");
+            let mut all = Instruction::new(Op::RegionStore, element, lanes);
+            let count = if sharing == Sharing::Arithmetic { 1 } else { usize::from(width) };
+            let value: Vec<u8> =
+                (0..2 * bytes * count * lanes as usize).map(|_| random.next_u64() as u8).collect();
+            let units = layout.units(all.shape()) as usize;
+            frames.slice_mut::<[u8; 16]>(0..units).as_mut_bytes()[..value.len()]
+                .copy_from_slice(&value);
+            all.immediates[1] = 3;
+            regions.step::<[u8; 16]>(&all, &mut frames).expect("it is there");
+            all.op = Op::RegionLoad;
+            all.results[0] = 4 * 4096;
+            regions.step::<[u8; 16]>(&all, &mut frames).expect("it is there");
+            let loaded = frames.slice::<[u8; 16]>(4 * 4096..4 * 4096 + units).as_bytes();
+            assert_eq!(loaded[..value.len()], value, "{element} x {lanes}, seed {seed}");
+            let lane = random.below(lanes.into()) as usize;
+            let mut one = Instruction::new(Op::RegionLoad, element, 1);
+            (one.results[0], one.immediates[1]) = (8 * 4096, 3 + lane as u64);
+            regions.step::<[u8; 16]>(&one, &mut frames).expect("it is there");
+            let units = layout.units(one.shape()) as usize;
+            let loaded = frames.slice::<[u8; 16]>(8 * 4096..8 * 4096 + units).as_bytes();
+            for (k, row) in value.chunks_exact(2 * bytes * lanes as usize).enumerate() {
+                let wanted = &row[2 * bytes * lane..2 * bytes * (lane + 1)];
+                let found = &loaded[2 * bytes * k..2 * bytes * (k + 1)];
+                assert_eq!(found, wanted, "{element} x {lanes}, seed {seed}");
             }
         }
     }

@@ -38,6 +38,7 @@ mod records;
 pub mod reference;
 mod regions;
 mod sharing;
+mod tables;
 mod tracer;
 mod value;
 mod vector;
@@ -64,6 +65,7 @@ pub use program::{
 };
 pub use records::Records;
 pub use regions::{OpenedIndex, PartyPermutation, Region};
+pub use tables::{LookupTable, PartyKey, SharedTable};
 pub use tracer::Tracer;
 pub use value::Value;
 pub use vector::{Vector, lanes_for, rechunk};

@@ -357,6 +357,12 @@ impl Value {
         self.unary(Op::Parity, self.element(), [0; 4])
     }
 
+    /// The same integer: in a field, brought into the range of its type now, so that what is chosen by it later need not be.
+    #[track_caller]
+    pub fn reduced(&self) -> Value {
+        self.unary(Op::Reduce, self.element(), [0; 4])
+    }
+
     /// Cut or extended, by its sign if it is signed.
     #[track_caller]
     pub fn cast(&self, element: ElementType) -> Value {

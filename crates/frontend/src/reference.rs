@@ -5,10 +5,10 @@
 use std::convert::Infallible;
 use std::io::{Read, Seek};
 
-use phineus_bytecode::meaning::{Lanes, mask_of};
+use phineus_bytecode::meaning::{self, Lanes, mask_of};
 use phineus_bytecode::{
     BlockDirectory, BlockValues, CarriedSlot, CowList, Description, Instruction, Lane, Memory, Op,
-    Permutation, ProgramReader, Region, Table,
+    Permutation, PermutationKind, ProgramReader, Table, row_of_group,
 };
 use phineus_circuits::permutation::{control_bits, inverse};
 
@@ -59,10 +59,14 @@ struct ReferenceState<'a> {
     stored: Vec<(usize, Lanes)>,
     memories: Vec<ReferenceMemory>,
     regions: Vec<Lanes>,
+    tables: Vec<Lanes>,
+    /// Of those that are shared, what they are now; `tables` are their rows as they were hidden last.
+    shared: Vec<Lanes>,
     registers: Vec<u64>,
     /// Permutations are not at random here, as no result depends on them: each is a rotation by one, or what was
     /// told.
     permutations: Vec<Vec<u32>>,
+    kinds: Vec<PermutationKind>,
     /// Their control bits, when they have been asked for.
     switches: Vec<Vec<u8>>,
     /// How often the block at hand has run in a row before.
@@ -84,9 +88,12 @@ impl ReferenceState<'_> {
             carried: vec![Lanes::new(); description.slots.len()],
             stored: Vec::new(),
             memories: description.memories.iter().map(ReferenceMemory::new).collect(),
-            regions: description.regions.iter().map(zeros).collect(),
+            regions: description.regions.iter().map(|region| zeros(region.rows)).collect(),
+            tables: description.tables.iter().map(|table| zeros(table.rows)).collect(),
+            shared: description.tables.iter().map(|table| zeros(table.rows)).collect(),
             registers: vec![0; description.registers as usize],
             permutations: description.permutations.iter().map(rotation).collect(),
+            kinds: description.permutations.iter().map(|permutation| permutation.kind).collect(),
             switches: vec![Vec::new(); description.permutations.len()],
             iteration: 0,
         })
@@ -127,8 +134,20 @@ impl ReferenceMemory {
     }
 }
 
-fn zeros(region: &Region) -> Lanes {
-    vec![Lane::ZERO; region.rows as usize]
+fn zeros(rows: u64) -> Lanes {
+    vec![Lane::ZERO; rows as usize]
+}
+
+/// Switches of pairs in some iteration of a block. Unlike other permutations these look random: programs may fail if
+/// they do not. (The mixing is that of SplitMix64.)
+fn pairs(permutation: usize, iteration: usize, switches: std::ops::Range<usize>) -> Lanes {
+    let mix = |word: u64| {
+        let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ word >> 31
+    };
+    let of_iteration = mix(mix(permutation as u64 + 1).wrapping_add(iteration as u64));
+    switches.map(|switch| Lane::from(mix(of_iteration ^ switch as u64) & 1)).collect()
 }
 
 fn rotation(permutation: &Permutation) -> Vec<u32> {
@@ -200,16 +219,66 @@ impl ReferenceState<'_> {
         }
     }
 
+    /// An instruction on a table that all parties know.
+    fn table_step(&mut self, i: &Instruction) {
+        let [table, row, low, high] = i.immediates;
+        if i.op.is_of_shared_table() && i.op != Op::SharedLookUp {
+            return self.shared_step(i);
+        }
+        let table = &mut self.tables[table as usize];
+        if i.op == Op::TableSet {
+            let rows = row as usize..row as usize + i.lanes as usize;
+            table[rows].fill(Lane::from_limbs([low, high, 0, 0]));
+            return;
+        }
+        let operand = &self.values[i.operands[0] as usize];
+        if matches!(i.op, Op::TableTell | Op::TableOpen) {
+            table[row as usize..][..operand.len()].copy_from_slice(operand);
+            return;
+        }
+        let row = |index: &Lane| {
+            let index = usize::try_from(*index).ok();
+            index.and_then(|index| table.get(index)).copied().unwrap_or_default()
+        };
+        let found = operand.iter().map(row).collect();
+        self.values.push(found);
+    }
+
+    /// An instruction on a shared table, but a lookup. Keys are 0 where nothing is hidden, so pads cancel.
+    fn shared_step(&mut self, i: &Instruction) {
+        let (table, row) = (i.immediates[0] as usize, i.immediates[1] as usize);
+        let operand = |k: usize| &self.values[i.operands[k] as usize];
+        match i.op {
+            Op::SharedSet => {
+                self.shared[table][row..][..i.lanes as usize].copy_from_slice(operand(0));
+            }
+            Op::SharedHide => {
+                self.tables[table].clone_from(&self.shared[table]);
+                self.values.push(vec![Lane::ZERO; 2]);
+            }
+            op => {
+                assert_eq!(op, Op::SharedAdd, "the others are done above");
+                let (index, change) = (usize::try_from(operand(0)[0]), operand(1)[0]);
+                let row = index.ok().and_then(|index| self.shared[table].get_mut(index));
+                row.into_iter().for_each(|row| *row ^= change);
+            }
+        }
+    }
+
     /// An instruction on registers, regions and permutations.
     fn state_step(&mut self, i: &Instruction) {
         if i.op == Op::SwapKnown {
             return self.step(&Instruction { op: Op::CondSwap, immediates: [0; 4], ..*i });
         }
-        let ReferenceState { values, regions, registers, permutations, switches, .. } = self;
+        let ReferenceState { values, regions, registers, permutations, kinds, switches, .. } = self;
         let [first, second, stride, _] = i.immediates.map(|word| word as usize);
         let row = match i.op {
-            Op::RegionLoadAt | Op::RegionStoreAt => registers[second] as usize,
-            Op::RegionStore => second + self.iteration * stride,
+            Op::RegionLoadAt | Op::RegionStoreAt => {
+                row_of_group(registers[second], i.immediates[2], i.lanes) as usize
+            }
+            Op::RegionLoad | Op::RegionStore => {
+                (second + self.iteration * stride) % regions[first].len()
+            }
             _ => second,
         };
         let rows = row..row + i.lanes as usize;
@@ -223,6 +292,9 @@ impl ReferenceState<'_> {
                 switches[first].clear();
                 let told = value.iter().map(|lane| lane.as_limbs()[0] as u32);
                 permutations[first][rows].iter_mut().zip(told).for_each(|(to, told)| *to = told);
+            }
+            (Op::Switches, _) if kinds[first] == PermutationKind::RandomPairs => {
+                values.push(pairs(first, self.iteration, rows));
             }
             (Op::Switches, _) => {
                 if switches[first].is_empty() {
@@ -265,7 +337,9 @@ impl ReferenceState<'_> {
             Op::Load => values.push(self.carried[port].clone()),
             Op::Store => self.stored.push((port, values[i.operands[0] as usize].clone())),
             op if op.is_of_memory() => self.memory_step(i),
-            op if op.is_stateful() || op.is_of_permutation() => self.state_step(i),
+            op if op.is_of_table() => self.table_step(i),
+            op if op.is_of_party_key() => self.values.push(meaning::of_party_key(i)),
+            op if op.is_about_state() => self.state_step(i),
             _ => {
                 let operands: Vec<Lanes> =
                     i.operands().iter().map(|&name| values[name as usize].clone()).collect();

@@ -12,6 +12,7 @@ pub struct Region {
     tracer: Tracer,
     index: u64,
     element: ElementType,
+    rows: u64,
 }
 
 /// An index that was opened to all parties: known when the program runs, not when it is traced.
@@ -31,7 +32,7 @@ impl Tracer {
     pub fn region(&self, element: ElementType, rows: u64) -> Region {
         let regions = &mut self.recording.borrow_mut().description.regions;
         regions.push(phineus_bytecode::Region { element, rows });
-        Region { tracer: self.clone(), index: regions.len() as u64 - 1, element }
+        Region { tracer: self.clone(), index: regions.len() as u64 - 1, element, rows }
     }
 
     /// A new permutation of `items` items that `party` alone knows.
@@ -80,10 +81,22 @@ impl Value {
 }
 
 impl Region {
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// The rows from `row` on, one in each lane.
     #[track_caller]
     pub fn load(&self, row: u64, lanes: u32) -> Value {
-        self.bring(Op::RegionLoad, lanes, row)
+        self.load_each_iteration(row, 0, lanes)
+    }
+
+    /// As [`Region::load`]; where the block at hand is repeated, `stride` rows further in each iteration, and from the
+    /// last row on to the first.
+    #[track_caller]
+    pub fn load_each_iteration(&self, row: u64, stride: u64, lanes: u32) -> Value {
+        self.bring(Op::RegionLoad, lanes, [row, stride])
     }
 
     /// Makes the lanes the rows from `row` on.
@@ -92,7 +105,8 @@ impl Region {
         self.store_each_iteration(row, 0, rows);
     }
 
-    /// As [`Region::store`]; where the block at hand is repeated, `stride` rows further in each iteration.
+    /// As [`Region::store`]; where the block at hand is repeated, `stride` rows further in each iteration, and from the
+    /// last row on to the first.
     #[track_caller]
     pub fn store_each_iteration(&self, row: u64, stride: u64, rows: &Value) {
         self.take(Op::RegionStore, rows, [row, stride]);
@@ -101,7 +115,19 @@ impl Region {
     /// The row at an opened index.
     #[track_caller]
     pub fn load_at(&self, index: OpenedIndex) -> Value {
-        self.bring(Op::RegionLoadAt, 1, index.0.into())
+        self.bring(Op::RegionLoadAt, 1, [index.0.into(), 0])
+    }
+
+    /// The group of so many rows whose number the lowest `bits` bits of an opened index are.
+    #[track_caller]
+    pub fn load_group_at(&self, index: OpenedIndex, bits: u16, lanes: u32) -> Value {
+        self.bring(Op::RegionLoadAt, lanes, [index.0.into(), bits.into()])
+    }
+
+    /// Makes lanes the group of as many rows whose number the lowest `bits` bits of an opened index are.
+    #[track_caller]
+    pub fn store_group_at(&self, index: OpenedIndex, bits: u16, rows: &Value) {
+        self.take(Op::RegionStoreAt, rows, [index.0.into(), bits.into()]);
     }
 
     /// Makes a value the row at an opened index.
@@ -111,18 +137,19 @@ impl Region {
     }
 
     #[track_caller]
-    fn bring(&self, op: Op, lanes: u32, place: u64) -> Value {
-        let results = self.tracer.emit(op, self.element, lanes, &[], [self.index, place, 0, 0]);
+    fn bring(&self, op: Op, lanes: u32, [place, more]: [u64; 2]) -> Value {
+        let immediates = [self.index, place, more, 0];
+        let results = self.tracer.emit(op, self.element, lanes, &[], immediates);
         Value::result(&self.tracer, self.element, lanes, results, 0)
     }
 
     #[track_caller]
-    fn take(&self, op: Op, value: &Value, [place, stride]: [u64; 2]) {
+    fn take(&self, op: Op, value: &Value, [place, more]: [u64; 2]) {
         if value.integer() != self.element {
             let (wanted, found) = (self.element, value.integer());
             self.tracer.fault(format!("rows of the region are {wanted}, not {found}"));
         }
-        let immediates = [self.index, place, stride, 0];
+        let immediates = [self.index, place, more, 0];
         self.tracer.emit(op, self.element, value.lanes(), &[value], immediates);
     }
 }

@@ -2,16 +2,24 @@
 //!
 //! Cost in ANDs, of `n` rows of `b` bits with `k = log2 n`: an access by [`MemoryMethod::Scan`] takes `(n - 1) b`
 //! to read and `n (b + 1)` to change; one by [`MemoryMethod::SquareRoot`] some `sqrt(n log n) (b + 2k)`, and an
-//! opened index for each level.
+//! opened index for each level; one by [`MemoryMethod::Dpf`] takes none; one by [`MemoryMethod::Circuit`] takes some
+//! `(8 k + 70) (b + 2 k)` for each of `k / 3` trees.
 
 mod accesses;
+mod changing;
+mod circuit;
+mod constants;
 mod expand;
+mod hidden;
+mod in_field;
+mod limbs;
 mod linked;
 mod period;
 mod position_map;
 mod scan;
 mod shuffle;
 mod square_root;
+mod tables;
 mod usage;
 
 use std::ops::Range;
@@ -22,7 +30,10 @@ use phineus_frontend::{Records, SecretMemory, Tracer, Value};
 
 pub use expand::{ProgramBlocks, Unrolling, expand};
 pub use period::{MemoryTerms, RowSharing};
-pub use usage::{MemoryUsage, accesses_of_a_turn, instructions_of_a_turn, sample, usages};
+pub use usage::{
+    MemoryUsage, RowKnowledge, accesses_of_a_turn, circuit_access_ands, instructions_of_a_turn,
+    sample, usages,
+};
 
 /// Rows of some columns, read and changed at secret indices.
 pub struct Memory {

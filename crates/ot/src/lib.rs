@@ -40,6 +40,7 @@ pub mod product;
 pub mod random;
 mod random_bits;
 mod random_rows;
+mod raw;
 pub mod silent;
 pub mod softspoken;
 mod spcot;
@@ -64,6 +65,7 @@ pub use precomputed::{PrecomputedReceiver, PrecomputedSender};
 pub use product::product_bytes;
 pub use random::{ChoiceBits, RandomOtReceiver, RandomOtSender};
 pub use random_rows::ROW_BITS_MAX;
+pub use raw::OtTweaks;
 pub use silent::{SilentReceiver, SilentSender};
 pub use softspoken::{SoftSpokenReceiver, SoftSpokenSender, setup_both, state_bytes};
 

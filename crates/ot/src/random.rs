@@ -22,8 +22,8 @@ use crate::OtError;
 
 /// The party that gets both messages of each OT.
 pub struct RandomOtSender<S> {
-    correlated: S,
-    pads: PadHasher,
+    pub(crate) correlated: S,
+    pub(crate) pads: PadHasher,
     /// Room for one tile of correlated OTs.
     q: Zeroizing<Vec<Block>>,
     /// Room for the messages of both choices that are hashed at a time.
@@ -33,8 +33,8 @@ pub struct RandomOtSender<S> {
 
 /// The party that gets the message of its choice.
 pub struct RandomOtReceiver<R> {
-    correlated: R,
-    pads: PadHasher,
+    pub(crate) correlated: R,
+    pub(crate) pads: PadHasher,
     /// Room for one batch of correlated OTs.
     t: Zeroizing<Vec<Block>>,
     /// Room for the messages that are hashed at a time.
@@ -297,8 +297,8 @@ fn ensure_room(buffer: &mut Zeroizing<Vec<Block>>, blocks: usize) {
 }
 
 /// The hash and the number of the next block.
-struct PadHasher {
-    hash: CrHash,
+pub(crate) struct PadHasher {
+    pub(crate) hash: CrHash,
     next: u64,
 }
 
@@ -308,7 +308,7 @@ impl PadHasher {
     }
 
     /// The first of `count` tweaks that are used up hereby.
-    fn advance(&mut self, count: usize) -> u64 {
+    pub(crate) fn advance(&mut self, count: usize) -> u64 {
         let first = self.next;
         let next = first.checked_add(count as u64).filter(|next| *next <= OT_COUNT_MAX);
         self.next = next.expect("a session hashes at most 2^63 blocks");

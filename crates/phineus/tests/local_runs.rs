@@ -156,7 +156,10 @@ fn the_examples_run() -> Result {
         let mut command = std::process::Command::new(directory.join(example));
         command.args(arguments.split_whitespace());
         place.settle(&mut command);
-        Done::of(command.output()?).succeeded()
+        let output = command.output().map_err(|error| {
+            format!("example {example}: {error} (cargo test --tests builds no examples)")
+        })?;
+        Done::of(output).succeeded()
     };
     place.write("a.csv", "salary\n1000\n2000\n3001\n")?;
     place.write("b.csv", "salary\n4000\n")?;

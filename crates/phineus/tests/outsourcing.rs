@@ -304,3 +304,36 @@ fn clients_refuse_fake_preprocessing_unless_they_state_it() -> Result {
     place.run(&local)?.succeeded()?.says("equals the plaintext answer: yes")?;
     Ok(())
 }
+
+/// A party of the program exchanges two rows by a secret permutation of its own.
+const PERMUTING: &str = "phineus 5 program
+name \"permuting\"
+party \"ann\"
+party \"ben\"
+party \"cat\"
+permutation random party=2 items=2
+input_port \"rows\" party=0 rows=2
+  column \"r\" u8 number
+output_port \"found\" parties=0,1 rows=2
+  column \"f\" u8 number
+%0 = input u8x1 port=0 column=0 row=0
+%1 = input u8x1 port=0 column=0 row=1
+%2 = switches u1x1 permutation=0 switch=0
+%3 %4 = cond_swap u8x1 %2 %0 %1
+output u8x1 %3 port=0 column=0 row=0
+output u8x1 %4 port=0 column=0 row=1
+";
+
+/// Of two servers nobody has the third party's permutation: all shares of its switches were zeros, so all knew it.
+#[test]
+fn permutations_are_of_parties_that_compute() -> Result {
+    let place = Place::new()?;
+    place.write("permuting.phi", PERMUTING)?;
+    place.write("rows.csv", "r\n1\n2\n")?;
+    let run = "run permuting.phi --local --protocol gmw --in rows=rows.csv";
+    place.run(run)?.succeeded()?;
+    place.run(&format!("{run} --computing s1,s2,s3"))?.succeeded()?;
+    let done = place.run(&format!("{run} --computing s1,s2"))?.failed_with(3)?;
+    done.says("E3146")?.says("a permutation of a party that does not compute")?;
+    Ok(())
+}

@@ -51,6 +51,30 @@ fn either_may_start_first() -> Result {
     Ok(())
 }
 
+/// Parties that state other networks choose other methods: the reason is shown, not what follows from it.
+#[test]
+fn methods_of_memories_are_chosen_for_one_network() -> Result {
+    let place = Place::new()?;
+    place.two_parties(SITES)?;
+    place.run("data binary-search --param n=600 --param searches=3")?.succeeded()?;
+    let line = |site: usize, more: &str| {
+        let (name, input) = (SITES[site], ["table", "keys"][site]);
+        format!(
+            "run binary-search --param layout=array --protocol gmw --as {name} --id-dir id_{name} \
+             --in {input}={input}.csv --report none {more}"
+        )
+    };
+    let done = both(&place, 0, [line(0, "--net rtt=1ms,bw=10mbit"), line(1, "")])?;
+    for done in done {
+        done.failed_with(7)?.says("--net, by which methods of memories are chosen, is")?;
+    }
+    let done = both(&place, 1, [line(0, "--memory 70MiB"), line(1, "--memory 1GiB")])?;
+    for done in done {
+        done.succeeded()?;
+    }
+    Ok(())
+}
+
 #[test]
 fn parties_may_have_other_names_than_in_the_program() -> Result {
     let place = Place::new()?;
@@ -207,7 +231,7 @@ fn a_limit_too_small_says_what_was_sent() -> Result {
     // Too little for anything is known without the other.
     let alone = place.run(&line(0, "--memory 16MiB --timeout 600"))?;
     alone.failed_with(6)?.says("nothing fits into 16.0 MiB")?.says("nothing was sent")?;
-    let [a, b] = both(&place, 0, [line(0, "--memory 24MiB"), line(1, "")])?;
+    let [a, b] = both(&place, 0, [line(0, "--memory 28MiB"), line(1, "")])?;
     let told = "nothing was revealed but what parties tell each other first: program, options, \
                 numbers of rows";
     a.failed_with(6)?.says("it needs at least")?.says(told)?;

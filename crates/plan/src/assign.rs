@@ -5,7 +5,7 @@
 //! converted at most once to each sharing. Inputs and constants are brought in again instead, in
 //! the sharing that is needed. Conversions that the program states become what the assignment
 //! makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
-//! Rows of regions, and what permutations bring and move, are in Boolean sharing.
+//! Rows of regions and tables, and what permutations bring and move, are in Boolean sharing.
 //!
 //! Invariant: the program computes the same, since in the clear all conversions are the identity.
 //!
@@ -24,7 +24,7 @@ use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, ScratchFile};
 
-/// Sharing of what registers, regions and permutations take and give.
+/// Sharing of what registers, regions, tables and permutations take and give.
 pub const STATE_SHARING: Sharing = Sharing::Boolean;
 
 /// How values get their sharings.
@@ -44,6 +44,18 @@ pub enum Assignment {
 }
 
 impl Assignment {
+    /// The assignment for a program whose accesses to memories have been replaced by what a method does: these compute
+    /// on XOR shares, and all that is garbled besides says so.
+    pub fn beside_accesses(self) -> Assignment {
+        match self {
+            Assignment::Uniform(Sharing::Garbled) => Assignment::Stated(Sharing::Boolean),
+            Assignment::Uniform(Sharing::Any | Sharing::Arithmetic | Sharing::Boolean)
+            | Assignment::Arithmetic
+            | Assignment::Stated(_)
+            | Assignment::ArithmeticProducts => self,
+        }
+    }
+
     /// The type in which blocks carry what the program says is of type `element`: the same in all
     /// of them, so it depends on nothing else.
     pub fn carried(self, element: ElementType) -> ElementType {
@@ -65,7 +77,7 @@ impl Assignment {
         operand: impl Fn(usize) -> &'a AssignedValue,
     ) -> Sharing {
         let stated = instruction.element.sharing();
-        if instruction.op.is_stateful() || instruction.op.is_of_permutation() {
+        if instruction.op.is_about_state() {
             return STATE_SHARING;
         }
         if instruction.op.is_carrying() {

@@ -7,7 +7,8 @@
 //! zero, and that every output waits for all that stands before it in the program.
 //!
 //! Registers, regions and permutations have a digest of all that was done to them, in order. A stateful instruction
-//! depends on the digests of what it works on, and extends them. At the end they must be the same in both.
+//! depends on the digests of what it works on, and extends them. At the end they must be the same in both. The digest of a
+//! table is the sum of what was done to it, in any order, and a lookup depends on it.
 //!
 //! Memory: 16 bytes per value, 48 per output instruction, 32 for each that requires something, and 32 for each
 //! register, region and permutation.
@@ -25,12 +26,14 @@ const FAULTS_MAX: usize = 20;
 
 type Digest = u128;
 
-/// Registers, regions and permutations.
+/// Registers, regions, permutations and tables.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum StateKind {
     Register,
     Region,
     Permutation,
+    Table,
+    SharedRows,
 }
 
 /// One of them.
@@ -57,9 +60,21 @@ fn leaves(instruction: &Instruction) -> bool {
     matches!(instruction.op, Op::Output | Op::Store)
 }
 
-/// What a stateful instruction works on besides values.
+/// The table that an instruction sets rows of.
+fn filled(instruction: &Instruction) -> Option<State> {
+    let fills = instruction.op.fills_table();
+    fills.then(|| (StateKind::Table, instruction.immediates[0]))
+}
+
+/// What an instruction reads besides values and does not change.
+fn read(instruction: &Instruction) -> Option<State> {
+    let is_lookup = instruction.op == Op::TableLookUp;
+    is_lookup.then(|| (StateKind::Table, instruction.immediates[0]))
+}
+
+/// What an instruction works on besides values, if it stays in order with others on that.
 fn states(instruction: &Instruction) -> Vec<State> {
-    use StateKind::{Permutation, Region, Register};
+    use StateKind::{Permutation, Region, Register, SharedRows, Table};
     let [first, second, third, _] = instruction.immediates;
     match instruction.op {
         Op::Reveal => vec![(Register, first)],
@@ -67,6 +82,9 @@ fn states(instruction: &Instruction) -> Vec<State> {
         Op::RegionLoadAt | Op::RegionStoreAt => vec![(Region, first), (Register, second)],
         op if op.is_region() => vec![(Region, first)],
         Op::Switches | Op::Origins | Op::Tell => vec![(Permutation, first)],
+        Op::SharedLookUp => vec![(Table, first)],
+        Op::SharedSet | Op::SharedAdd => vec![(SharedRows, first)],
+        Op::SharedHide => vec![(SharedRows, first), (Table, first)],
         _ => Vec::new(),
     }
 }
@@ -86,7 +104,8 @@ impl Meaning {
             operands.push(*digest.ok_or(format!("%{operand} is not defined"))?);
         }
         let states = states(&whole);
-        let before: Vec<Digest> = states.iter().map(|state| self.state(state)).collect();
+        let depends = states.iter().copied().chain(read(&whole));
+        let before: Vec<Digest> = depends.map(|state| self.state(&state)).collect();
         let digest = |result: usize| {
             let half = |seed: u8| {
                 let mut hasher = DefaultHasher::new();
@@ -98,7 +117,10 @@ impl Meaning {
             };
             half(0) << 64 | half(1)
         };
-        let has_digest = leaves(&whole) || whole.op == Op::RequireZero || !states.is_empty();
+        let has_digest = leaves(&whole)
+            || whole.op == Op::RequireZero
+            || filled(&whole).is_some()
+            || !states.is_empty();
         let count = whole.results().len().max(usize::from(has_digest));
         Ok((0..count).map(digest).collect())
     }
@@ -136,9 +158,26 @@ impl Meaning {
 
     fn define(&mut self, instruction: &Instruction, results: Vec<Digest>) -> Result<(), String> {
         self.require(instruction, &results);
+        self.change_states(instruction, &results);
+        self.define_values(instruction, results)
+    }
+
+    /// Takes note of what is done to registers, regions and permutations.
+    fn change_states(&mut self, instruction: &Instruction, results: &[Digest]) {
         for state in states(instruction) {
             self.states.insert(state, results[0]);
         }
+        if let Some(table) = filled(instruction) {
+            let sum = self.states.entry(table).or_default();
+            *sum = sum.wrapping_add(results[0]);
+        }
+    }
+
+    fn define_values(
+        &mut self,
+        instruction: &Instruction,
+        results: Vec<Digest>,
+    ) -> Result<(), String> {
         for (name, digest) in instruction.results().iter().zip(results) {
             if *name != self.values.len() as u64 {
                 return Err(format!("%{name} is not the next name"));
@@ -194,7 +233,7 @@ impl<'a> OrderReplay<'a> {
         let rounds = match i.op {
             Op::Round | Op::Load | Op::Store => 0,
             // What these open is exchanged at once.
-            op if op.is_stateful() => 0,
+            op if op.is_stateful() && !op.may_take_rounds() => 0,
             _ => model.interaction(&i.part(Phase::Whole)).rounds,
         };
         let due = self.in_flight.first_key_value().is_some_and(|(&due, _)| due == self.round);
@@ -222,6 +261,10 @@ impl<'a> OrderReplay<'a> {
             Phase::Issue if rounds == 0 => Err("it takes no rounds and is issued".to_owned()),
             Phase::Issue => {
                 let results = self.meaning.results(i)?;
+                if i.op == Op::Switches {
+                    // The next ones of the permutation need not wait until these are exchanged.
+                    self.meaning.change_states(&i.part(Phase::Whole), &results);
+                }
                 let due = self.round + u64::from(rounds);
                 self.in_flight.entry(due).or_default().push_back((*i, results));
                 Ok(())
@@ -250,7 +293,10 @@ impl<'a> OrderReplay<'a> {
         if i.op == Op::RequireZero {
             self.opened.insert(results[0]);
         }
-        self.meaning.define(i, results)
+        match i.op {
+            Op::Switches => self.meaning.define_values(i, results),
+            _ => self.meaning.define(i, results),
+        }
     }
 }
 

@@ -217,6 +217,8 @@ impl Prover<'_> {
         };
         let of_type = Interval::of(i.element);
         match i.op {
+            // It is taken for the bit.
+            Op::Convert if !is_integer && i.element.width() == 1 => within(0, Some(BIT)),
             Op::Convert if !is_integer => fits("the operand", self.operand(i, 0)),
             _ if !is_integer => Ok(()),
             Op::Eq | Op::Ne | Op::Lt | Op::Le => {
@@ -233,7 +235,7 @@ impl Prover<'_> {
             Op::Reduce | Op::RequireZero => fits("the operand", self.operand(i, 0)),
             Op::And | Op::Or | Op::Xor => within(0, Some(BIT)).and(within(1, Some(BIT))),
             Op::Not | Op::Mux | Op::CondSwap | Op::Mask => within(0, Some(BIT)),
-            Op::Store => within(0, of_type),
+            Op::Store | Op::RegionStore | Op::RegionStoreAt | Op::Reveal => within(0, of_type),
             Op::Output => {
                 let kinds = [false, true].map(|s| ElementType::integer(i.element.width(), s));
                 let [unsigned, signed] = kinds.map(Interval::of);
@@ -241,6 +243,7 @@ impl Prover<'_> {
             }
             // These are right for all elements of the field.
             Op::Input | Op::Constant | Op::Load | Op::Convert => Ok(()),
+            Op::Switches | Op::RegionLoad | Op::RegionLoadAt => Ok(()),
             Op::Add | Op::Sub | Op::Neg | Op::Mul | Op::MatMul | Op::ShiftLeft | Op::LaneSum => {
                 Ok(())
             }
@@ -264,6 +267,9 @@ impl Prover<'_> {
             Op::Constant => constant(i),
             // Convert: from bits, which are those of a number of this type.
             Op::Input | Op::Load | Op::Convert | Op::Reduce => Interval::of(i.element),
+            // All that is stored is in the range of the type, and so are the zeros before.
+            Op::RegionLoad | Op::RegionLoadAt => Interval::of(i.element),
+            Op::Switches => Some(BIT),
             Op::And | Op::Or | Op::Xor | Op::Eq | Op::Ne | Op::Lt | Op::Le => Some(BIT),
             Op::Not => a.and_then(|a| BIT_HIGH.sub(a)),
             Op::Add => both.and_then(|(a, b)| a.add(b)),

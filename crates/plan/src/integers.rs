@@ -39,6 +39,7 @@ mod movements;
 mod operations;
 mod range;
 mod row_order;
+mod state;
 mod wide;
 
 pub use claims::Claim;
@@ -73,6 +74,14 @@ impl LoweredValue {
 pub fn carried_in_field(element: ElementType, magnitude_bits: u32) -> ElementType {
     let width = element.width();
     let is_integer = width > 1 && u32::from(width) <= magnitude_bits && width <= RING_WIDTH_MAX;
+    element.shared(if is_integer { Sharing::Arithmetic } else { Sharing::Boolean })
+}
+
+/// The type of the rows of a region that the program says are of type `element`: elements in the range of the type, or
+/// bits where the field does not hold it.
+pub fn stored_in_field(element: ElementType, magnitude_bits: u32) -> ElementType {
+    let width = element.width();
+    let is_integer = u32::from(width) <= magnitude_bits && width <= RING_WIDTH_MAX;
     element.shared(if is_integer { Sharing::Arithmetic } else { Sharing::Boolean })
 }
 
@@ -130,6 +139,9 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
     if !description.is_block {
         for slot in &mut description.slots {
             slot.element = carried_in_field(slot.element, magnitude_bits);
+        }
+        for region in &mut description.regions {
+            region.element = stored_in_field(region.element, magnitude_bits);
         }
     }
     let writer = ProgramWriter::new(output, FileKind::Program)?;
@@ -304,7 +316,9 @@ impl<S: LoweringOutput> Lowering<S> {
             self.extended(low, from, (width, lanes), false)?
         } else {
             let integer = integer.expect("a value has some form");
-            self.bits_of_elements(integer, width, lanes)?
+            // An element that is 0 or 1 is a bit.
+            let bit = if width == 1 { self.canonical(name, false)? } else { None };
+            self.bits_of_elements(bit.unwrap_or(integer), width, lanes)?
         };
         self.means(bits, name);
         self.value_mut(name).bits = Some(bits);
@@ -314,10 +328,14 @@ impl<S: LoweringOutput> Lowering<S> {
     /// The low `width` bits of elements.
     fn bits_of_elements(
         &mut self,
-        integer: RangedElement,
+        mut integer: RangedElement,
         width: u16,
         lanes: u32,
     ) -> Result<u64, Error> {
+        if width == 1 && !integer.range().is_within(Range::BIT) {
+            // An element that is 0 or 1 is taken for the bit.
+            integer = self.reduce(integer, ElementType::BIT, lanes)?;
+        }
         let element = ElementType::unsigned(width).shared(Sharing::Boolean);
         let mut convert = Instruction::new(Op::Convert, element, lanes);
         convert.immediates[0] = Sharing::Arithmetic as u64;

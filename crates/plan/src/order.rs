@@ -12,8 +12,10 @@
 //! an instruction of `r > 0` rounds is issued once and finishes right behind the `r`-th round after
 //! that, in the order of issues; each operand is defined before; a round follows the last output. An
 //! output stands behind the ends of all `require_zero` before it in the program, which nobody else waits for.
-//! Stateful instructions take no rounds here, and stay in order where they are about the same register, region or
-//! permutation ([`StateQueues`]). What they open is exchanged when they are reached, outside of these rounds.
+//! Stateful instructions stay in order where they are about the same register, region or permutation
+//! ([`StateQueues`]). What they open is exchanged when they are reached, outside of these rounds, or, as the protocol
+//! has it, in a round like all else: a register has its value when that ends, and switches of one permutation may share
+//! a round.
 //!
 //! Memory: [`WINDOW_ENTRY_BYTES`] for each instruction that the window may have, an entry for each
 //! value that is alive, and 16 bytes for 4096 instructions. All parties must find the same order, so
@@ -40,7 +42,7 @@ use crate::name_table::NameTable;
 use crate::scratch::{Position, ScratchFile};
 
 use issue_schedule::IssueSchedule;
-use state::{StateHeights, StateQueues};
+use state::{StateHeights, StateQueues, is_awaited};
 
 /// How far ordering looks ahead.
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +151,8 @@ struct WindowEntry {
 
 struct IssuedInstruction {
     instruction: Instruction,
+    /// Its number in the program, if other instructions on the same state wait for its end.
+    awaited: Option<u64>,
     held_bytes: u64,
     is_used: [bool; 2],
 }
@@ -163,10 +167,17 @@ impl IssuedInstruction {
 
 /// What an instruction exchanges in rounds: nothing if no protocol takes part in it, or at once.
 fn interaction(model: &mut impl RoundModel, instruction: &Instruction) -> Interaction {
-    match instruction.op.is_carrying() || instruction.op.is_stateful() {
+    let op = instruction.op;
+    match op.is_carrying() || op.is_stateful() && !op.may_take_rounds() {
         true => Interaction::default(),
         false => model.interaction(instruction),
     }
+}
+
+/// Returns whether an instruction changes state when it is issued, so that the next one on it need not wait for its end:
+/// what a party brings of its permutation is fixed then.
+fn changes_state_at_once(instruction: &Instruction) -> bool {
+    instruction.op == Op::Switches
 }
 
 struct Orderer<'a, M, E> {
@@ -195,6 +206,8 @@ struct Orderer<'a, M, E> {
     required: BTreeSet<u64>,
     required_due: Vec<(u64, u64)>,
     states: StateQueues,
+    /// Instructions in flight that set rows of tables, by number, and when they finish.
+    filling_due: Vec<(u64, u64, Instruction)>,
     /// Bytes of the outputs that wait for the end of the round, if any do.
     outputs_wait: Option<u64>,
     next_name: u64,
@@ -223,6 +236,7 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             required: BTreeSet::new(),
             required_due: Vec::new(),
             states: StateQueues::default(),
+            filling_due: Vec::new(),
             outputs_wait: None,
             next_name: 0,
         }
@@ -326,8 +340,13 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             let behind = used.map(|(&result, _)| self.values[result].height).max();
             // Outputs, of one round, wait for what is required.
             let least = u32::from(instruction.op == Op::RequireZero);
-            let behind = behind.max(states.behind(instruction));
-            let height = interaction.rounds + behind.unwrap_or(least);
+            let state_behind = states.behind(instruction);
+            let height = match changes_state_at_once(instruction) {
+                true => {
+                    (interaction.rounds + behind.unwrap_or(least)).max(state_behind.unwrap_or(0))
+                }
+                false => interaction.rounds + behind.max(state_behind).unwrap_or(least),
+            };
             states.set(instruction, height);
             for &operand in instruction.operands() {
                 let value = self.values.get_mut(operand).expect("it is still to be used");
@@ -392,11 +411,20 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
                 self.held_bytes = held_bytes;
                 let due = self.round + u64::from(interaction.rounds);
                 let held_bytes = interaction.held_bytes;
-                let entry = IssuedInstruction { instruction: renamed, held_bytes, is_used };
+                let is_done = changes_state_at_once(&instruction);
+                if is_done {
+                    self.ready.extend(self.states.done(&instruction, index).map(Reverse));
+                }
+                let awaited = (!is_done && is_awaited(&instruction)).then_some(index);
+                let entry =
+                    IssuedInstruction { instruction: renamed, awaited, held_bytes, is_used };
                 self.in_flight.entry(due).or_default().push(entry);
                 self.in_flight_count += 1;
                 if instruction.op == Op::RequireZero {
                     self.required_due.push((due, index));
+                }
+                if instruction.op.fills_table() {
+                    self.filling_due.push((due, index, instruction));
                 }
             } else {
                 self.define(renamed, is_used)?;
@@ -472,9 +500,17 @@ impl<'a, M: RoundModel, E: FnMut(&Instruction) -> Result<(), Error>> Orderer<'a,
             self.in_flight_count -= 1;
             self.held_bytes -= done.held_bytes;
             self.define(done.instruction.part(Phase::Finish), done.is_used)?;
+            if let Some(number) = done.awaited {
+                let next = self.states.done(&done.instruction, number);
+                self.ready.extend(next.map(Reverse));
+            }
         }
         let (required, round) = (&mut self.required, self.round);
         self.required_due.retain(|&(due, index)| due > round || !required.remove(&index));
+        let states = &mut self.states;
+        for (_, index, filling) in self.filling_due.extract_if(.., |(due, ..)| *due <= round) {
+            self.ready.extend(states.done(&filling, index).map(Reverse));
+        }
         self.ready.extend(self.stalled.drain(..).map(Reverse));
         let (schedule, round) = (&mut self.schedule, self.round);
         let due = std::iter::from_fn(|| schedule.as_mut()?.next_due(round));

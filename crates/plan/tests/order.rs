@@ -181,9 +181,12 @@ fn critical_path(program: &File, model: &mut ByOp) -> u64 {
         let states = states(&instruction);
         let before = states.iter().filter_map(|state| done.get(state)).max();
         let start = start.max(before.copied().unwrap_or(0));
-        let rounds = if states.is_empty() { model.interaction(&instruction).rounds } else { 0 };
+        let is_at_once = !states.is_empty() && !instruction.op.may_take_rounds();
+        let rounds = if is_at_once { 0 } else { model.interaction(&instruction).rounds };
         let end = start + u64::from(rounds);
-        done.extend(states.into_iter().map(|state| (state, end)));
+        // The next switches of a permutation wait for none.
+        let changed = if instruction.op == Op::Switches { start } else { end };
+        done.extend(states.into_iter().map(|state| (state, changed)));
         if instruction.op == Op::RequireZero {
             required = required.max(end);
         }

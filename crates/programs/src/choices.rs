@@ -42,7 +42,9 @@ pub fn memory_parameter() -> Parameter {
         "memory",
         AUTO,
         "how rows at secret indices are found: auto (the cheapest), scan (all rows each time), square-root \
-         or square-root-table (Square-Root ORAM of two parties; the latter under garbled)",
+         or square-root-table (Square-Root ORAM; the latter under garbled), garbled-table (rows of the first \
+         party or constants, under garbled), dpf (point functions, between two parties on shares), circuit \
+         (Circuit ORAM)",
     )
 }
 
@@ -51,8 +53,8 @@ const AUTO: &str = "auto";
 
 /// The method that parameter `memory` says; nothing if it is to be chosen by cost.
 pub fn memory_method(arguments: &Arguments) -> Result<Option<MemoryMethod>, ProgramError> {
-    let names: Vec<&str> =
-        std::iter::once(AUTO).chain(MemoryMethod::ALL.map(MemoryMethod::name)).collect();
+    let methods = MemoryMethod::ALL.into_iter().chain(MemoryMethod::IN_TABLES);
+    let names: Vec<&str> = std::iter::once(AUTO).chain(methods.map(MemoryMethod::name)).collect();
     Ok(MemoryMethod::from_name(choice(arguments, "memory", &names)?))
 }
 

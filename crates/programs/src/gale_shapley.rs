@@ -1,36 +1,39 @@
 //! `gale-shapley`: a stable matching of one party's proposers with another's reviewers.
 //!
-//! Gale, Shapley, "College Admissions and the Stability of Marriage", American Mathematical Monthly 1962: proposers that
-//! have no partner wait in a queue; the first one proposes to the next reviewer of its list, who holds the better of its
-//! proposers. Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, section V-E.
+//! Gale, Shapley, "College Admissions and the Stability of Marriage", American Mathematical Monthly 1962. A proposer
+//! proposes to the next reviewer of its list, who holds the better of its proposers. Whom a reviewer leaves goes on at
+//! once; if the reviewer was free, the next proposer begins (McVitie, Wilson, "The Stable Marriage Problem",
+//! Communications of the ACM 1971). The order of proposals does not change who gets whom.
 //!
 //! Tables have ranks, not lists, so every table of numbers is valid: where two ranks are equal, the smaller number is
-//! better. The parties sort the proposers' lists together.
+//! better. The parties sort the proposers' lists together, each list alone.
 //!
 //! A row of a list is read once at most, so the lists are [`LinkedRows`] (Doerner, Evans, shelat, "Secure Stable Matching
 //! at Scale", ACM CCS 2016); those authors have lists on both sides, and no array of who is held.
 //!
-//! Cost: for `n` pairs, a sort of `n^2` rows and links between `2 n^2 - 2 n + 1` rows, then `n^2 - n + 1` iterations: a
-//! row of a list, an access of `n` rows, and a push and a pop of a [`Queue`] of `n` items; then `n` reads.
+//! Cost: for `n` pairs, a sort of `n` lists of `n` rows and links between `n^2 + n + 1` rows, then `n^2 - n + 1` iterations:
+//! a row of a list, an access of `n` rows, and a pop of a [`Queue`] of `n` items; then `n` reads.
 //! So many proposals are enough: as soon as the last reviewer has a proposal, everybody has a partner, and before that
 //! nobody proposes to that reviewer, so each of `n` proposers makes at most `n - 1` proposals.
+//! Iterations after the last proposal read what is left of the lists, proposer by proposer: each list has one more row
+//! at its end, so that something is left.
 
 use std::collections::VecDeque;
 
 use phineus_bytecode::random::SeededRng;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
 use phineus_frontend::{
-    Arguments, InputBuilder, Parameter, Program, ProgramError, Records, Tracer, Value, column,
-    lanes_for, receivers, rechunk, to_parameter,
+    Arguments, InputBuilder, LoopState, Parameter, Program, ProgramError, Records, Tracer, Value,
+    column, lanes_for, receivers, rechunk, to_parameter,
 };
-use phineus_oblivious::{LinkedRows, Memory, MemoryMethod, Queue, SortKey, sort};
+use phineus_oblivious::{LinkedRows, Memory, MemoryMethod, Queue};
 
 use super::choices::{memory_method, memory_parameter};
 use super::graph::{bits_below, public_column};
 use super::layers::numbered;
 use super::{SITES, sites};
 
-/// The most pairs: their lists are sorted, by some 25 million instructions.
+/// The most pairs: their lists have 4 million rows, each of which is an instruction or two when they are made.
 const PAIRS_MAX: u64 = 2048;
 
 /// Matches proposers with reviewers.
@@ -86,54 +89,72 @@ impl Sizes {
         columns.fold(tracer.input(site, self.pairs), InputBuilder::column)
     }
 
-    /// How often nobody may propose.
-    fn idle(&self) -> u64 {
-        self.proposals() - self.pairs
+    /// Rows of a list: one for each reviewer, and one behind them.
+    fn list_rows(&self) -> u64 {
+        self.pairs + 1
     }
 
-    /// Each proposer's reviewers in the order of its list, with the ranks that they give it; and behind them rows for
-    /// iterations in which nobody proposes.
+    /// For each reviewer, and chunk by chunk of the proposers, one number: the rank that the reviewer gives, its own number,
+    /// and the rank that it is given, from the lowest bit on.
+    #[track_caller]
+    fn ranked(&self, tracer: &Tracer, lanes: u32) -> Vec<Vec<Value>> {
+        let own = self.input(tracer, SITES[0], "reviewer").lanes(lanes).read().into_columns();
+        let given = self.input(tracer, SITES[1], "proposer").lanes(1).read().into_columns();
+        let of_reviewer = |(reviewer, own): (usize, Vec<Value>)| {
+            let number = tracer.constant(self.element(), Lane::from(reviewer as u64));
+            let of_chunk = |(own, given): (Value, &[Vec<Value>])| {
+                let given = given.iter().map(|proposer| proposer[reviewer].clone()).collect();
+                let given = Value::joined(given).expect("a chunk has rows");
+                given.bit_concat(&number.tile(own.lanes())).bit_concat(&own)
+            };
+            own.into_iter().zip(given.chunks(lanes as usize)).map(of_chunk).collect()
+        };
+        own.into_iter().enumerate().map(of_reviewer).collect()
+    }
+
+    /// Each proposer's reviewers in the order of its list, with the ranks that they give it, and a row at its end; behind
+    /// all lists one more such row. A row has the proposer, the reviewer, the rank, and whether it is such a row.
     #[track_caller]
     fn lists(&self, tracer: &Tracer) -> LinkedRows {
-        let number = self.element().width();
-        let lanes = lanes_for(2 * number + self.rank().width());
-        let numbers = |number: &dyn Fn(u64) -> u64| {
-            let rows = (0..self.pairs * self.pairs).map(|row| Lane::from(number(row)));
-            public_column(tracer, self.element(), lanes, rows)
-        };
-        // Row by row of the reviewers, and in each all proposers.
-        let reviewers = numbers(&|row| row / self.pairs);
-        let proposers = numbers(&|row| row % self.pairs);
-        let ranks = self.input(tracer, SITES[0], "reviewer").read().into_columns().concat();
-        let ranks = rechunk(ranks, lanes);
-        // One number that is the key.
-        let keys = reviewers.iter().zip(&ranks).zip(&proposers);
-        let keys = keys.map(|((low, middle), high)| low.bit_concat(middle).bit_concat(high));
-        let given = self.input(tracer, SITES[1], "proposer").lanes(1).read().into_columns();
-        let given: Vec<Value> = (0..self.pairs as usize)
-            .flat_map(|reviewer| given.iter().map(move |column| column[reviewer].clone()))
-            .collect();
-        let given = given
-            .chunks(lanes as usize)
-            .map(|chunk| Value::joined(chunk.to_vec()).expect("there are pairs"));
-        let rows = vec![keys.collect(), given.collect()];
-        let rows = Records::from_columns(tracer, lanes, rows);
-        let mut sorted = sort(rows, &SortKey::column(0)).into_columns();
-        let mut ranks = sorted.swap_remove(1);
-        let mut reviewers: Vec<Value> =
-            sorted[0].iter().map(|row| row.bit_slice(0, number)).collect();
-        for (column, element) in [(&mut reviewers, self.element()), (&mut ranks, self.rank())] {
-            let zeros = (0..self.idle()).map(|_| Lane::ZERO);
-            column.extend(public_column(tracer, element, lanes, zeros));
+        let (number, rank) = (self.element().width(), self.rank().width());
+        let lanes = lanes_for(number + 2 * rank);
+        let mut rows = self.ranked(tracer, lanes);
+        for (better, worse) in exchanges(rows.len()) {
+            for chunk in 0..rows[better].len() {
+                let [a, b] = [better, worse].map(|place| rows[place][chunk].clone());
+                let [own, other] = [&a, &b].map(|row| row.bit_slice(rank, number + rank));
+                (rows[better][chunk], rows[worse][chunk]) = other.lt(&own).swap(&a, &b);
+            }
         }
-        let elements = [self.element(), self.rank()];
-        let rows = Records::from_pieces(tracer, lanes, &elements, vec![reviewers, ranks]);
+        let elements = [self.element(), self.element(), self.rank(), ElementType::BIT];
+        let mut columns = vec![Vec::new(); elements.len()];
+        for proposer in 0..self.pairs {
+            let (chunk, lane) = (proposer / u64::from(lanes), proposer % u64::from(lanes));
+            let list = rows.iter().map(|row| row[chunk as usize].lane_slice(lane as u32, 1));
+            for row in rechunk(list, lanes) {
+                columns[1].push(row.bit_slice(rank, number));
+                columns[2].push(row.bit_slice(0, rank));
+            }
+            columns[1].push(tracer.constant(self.element(), Lane::ZERO));
+            columns[2].push(tracer.constant(self.rank(), Lane::ZERO));
+        }
+        columns[1].push(tracer.constant(self.element(), Lane::ZERO));
+        columns[2].push(tracer.constant(self.rank(), Lane::ZERO));
+        let (of_list, all) = (self.list_rows(), self.pairs * self.list_rows() + 1);
+        let proposers = (0..all).map(|row| Lane::from((row / of_list).min(self.pairs - 1)));
+        columns[0] = public_column(tracer, self.element(), lanes, proposers);
+        let is_end = (0..all).map(|row| Lane::from((row + 1) % of_list == 0 || row + 1 == all));
+        columns[3] = public_column(tracer, ElementType::BIT, lanes, is_end);
+        let rows = Records::from_pieces(tracer, lanes, &elements, columns);
         // A method for rows at any index is one for what else is accessed.
         let method = self.method.map(|method| match method {
             MemoryMethod::Scan => MemoryMethod::Scan,
-            MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable | MemoryMethod::Linked => {
-                MemoryMethod::Linked
-            }
+            MemoryMethod::SquareRoot
+            | MemoryMethod::SquareRootTable
+            | MemoryMethod::Circuit
+            | MemoryMethod::Dpf
+            | MemoryMethod::GarbledTable
+            | MemoryMethod::Linked => MemoryMethod::Linked,
         });
         LinkedRows::named("lists", rows, method)
     }
@@ -154,44 +175,93 @@ impl Sizes {
     }
 }
 
-/// The memories of a matching, the proposers without partner, and the link to the next row for nobody.
+/// Pairs of places that sort so many numbers: the larger one goes to the second place.
+///
+/// Knuth, "The Art of Computer Programming", volume 3, section 5.2.2, algorithm M (Batcher's merge exchange).
+fn exchanges(count: usize) -> Vec<(usize, usize)> {
+    let highest = count.next_power_of_two() / 2;
+    let mut pairs = Vec::new();
+    let mut p = highest;
+    while p > 0 {
+        let (mut q, mut r, mut distance) = (highest, 0, p);
+        loop {
+            let first = (0..count.saturating_sub(distance)).filter(|place| place & p == r);
+            pairs.extend(first.map(|place| (place, place + distance)));
+            if q == p {
+                break;
+            }
+            (distance, q, r) = (q - p, q / 2, p);
+        }
+        p /= 2;
+    }
+    pairs
+}
+
+/// The memories of a matching, and where it stands.
 struct Matching {
     lists: LinkedRows,
     held: Memory,
-    queue: Queue,
-    idle: Value,
+    state: MatchingState,
+}
+
+/// Where a matching stands.
+#[derive(Clone)]
+struct MatchingState {
+    /// Links to the lists of proposers that have not begun, and to the row behind all lists.
+    waiting: Queue,
+    /// The link to the next row to read.
+    link: Value,
+    /// Whether everybody has a partner.
+    is_idle: Value,
+    /// Whose list is read up when everybody has a partner: the one whom the reviewer of this number holds.
+    finishing: Value,
+}
+
+impl LoopState for MatchingState {
+    fn values(&self, values: &mut Vec<Value>) {
+        self.waiting.values(values);
+        for value in [&self.link, &self.is_idle, &self.finishing] {
+            value.values(values);
+        }
+    }
+
+    fn rebuilt(&self, values: &mut dyn Iterator<Item = Value>) -> MatchingState {
+        MatchingState {
+            waiting: self.waiting.rebuilt(values),
+            link: self.link.rebuilt(values),
+            is_idle: self.is_idle.rebuilt(values),
+            finishing: self.finishing.rebuilt(values),
+        }
+    }
 }
 
 impl Matching {
     #[track_caller]
     fn new(tracer: &Tracer, sizes: &Sizes) -> Matching {
         let lists = sizes.lists(tracer);
-        let first = |proposer: u64| lists.link(proposer * sizes.pairs);
-        // If all iterations have a proposer, it is not used.
-        let idle = first(if sizes.idle() > 0 { sizes.pairs } else { 0 });
-        let link = idle.integer();
-        let mut queue = Queue::new(tracer, &[sizes.element(), link], sizes.pairs);
-        for proposer in 0..sizes.pairs {
-            let number = tracer.constant(sizes.element(), Lane::from(proposer));
+        let link = lists.link(0);
+        let mut waiting = Queue::new(tracer, &[link.integer()], sizes.pairs);
+        for proposer in 1..=sizes.pairs {
             let always = tracer.constant(ElementType::BIT, Lane::ONE);
-            queue.push(&always, &[number, first(proposer)]);
+            waiting.push(&always, &[lists.link(proposer * sizes.list_rows())]);
         }
-        Matching { lists, held: sizes.held(tracer, link), queue, idle }
+        let held = sizes.held(tracer, link.integer());
+        let is_idle = tracer.constant(ElementType::BIT, Lane::ZERO);
+        let finishing = tracer.constant(sizes.element(), Lane::ZERO);
+        Matching { lists, held, state: MatchingState { waiting, link, is_idle, finishing } }
     }
 
     /// One proposal, if anybody has no partner.
     #[track_caller]
     fn propose(&mut self) {
-        let always = self.queue.length().tracer().constant(ElementType::BIT, Lane::ONE);
-        let (found, item) = self.queue.pop(&always);
-        let proposer = &item[0];
-        let (row, next) = self.lists.read(&found.select(&item[1], &self.idle));
-        self.idle = found.select(&self.idle, &next);
-        let (reviewer, rank) = (&row[0], &row[1]);
+        let MatchingState { waiting, link, is_idle, finishing } = &mut self.state;
+        let (row, next) = self.lists.read(link);
+        let [proposer, reviewer, rank, is_end] = &row[..] else { unreachable!("of four cells") };
+        *is_idle = is_idle.or(is_end);
         let mut taken = None;
-        let was = self.held.update(reviewer, |row| {
+        let was = self.held.update(&is_idle.select(finishing, reviewer), |row| {
             let is_better = proposer.bit_concat(rank).lt(&row[0].bit_concat(&row[2]));
-            let take = found.and(&row[3].not().or(&is_better));
+            let take = is_idle.not().and(&row[3].not().or(&is_better));
             let new = [proposer, &next, rank].into_iter().zip(row);
             let mut new: Vec<Value> = new.map(|(new, old)| take.select(new, old)).collect();
             new.push(row[3].or(&take));
@@ -199,11 +269,13 @@ impl Matching {
             new
         });
         let taken = taken.expect("an access changes a row");
-        // Who has no partner now: whom the reviewer held, or who proposed.
-        let left = found.and(&taken.not().or(&was[3]));
-        let free = [(&was[0], proposer), (&was[1], &next)];
-        let free = free.map(|(held, proposed)| taken.select(held, proposed));
-        self.queue.push(&left, &free);
+        let was_free = was[3].not();
+        let (_, first) = waiting.pop(&was_free);
+        // Whom the reviewer leaves goes on; behind the end of a list the next one is read up.
+        let goes_on = is_idle.select(is_end, &taken).select(&was[1], &next);
+        *link = was_free.select(&first[0], &goes_on);
+        let ended = is_idle.and(is_end).cast(finishing.integer());
+        *finishing = finishing.add(&ended);
     }
 }
 
@@ -240,13 +312,13 @@ impl Program for GaleShapley {
         let names = sites();
         let to = receivers(arguments, &names)?;
         let mut matching = Matching::new(tracer, &sizes);
-        let period = matching.queue.period();
+        let period = matching.state.waiting.period();
         let (iterations, rest) = (sizes.proposals() / period, sizes.proposals() % period);
-        let state = (matching.queue.clone(), matching.idle.clone());
-        (matching.queue, matching.idle) = tracer.repeat(iterations, state, |(queue, idle)| {
-            (matching.queue, matching.idle) = (queue, idle);
+        let state = matching.state.clone();
+        matching.state = tracer.repeat(iterations, state, |state| {
+            matching.state = state;
             (0..period).for_each(|_| matching.propose());
-            (matching.queue.clone(), matching.idle.clone())
+            matching.state.clone()
         });
         (0..rest).for_each(|_| matching.propose());
         let mut output = tracer.output("result", &to).rows(&sizes.result_columns(), sizes.pairs);

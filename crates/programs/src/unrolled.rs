@@ -27,7 +27,9 @@ pub(super) fn access(rows: u64, width: u16, columns: u64, method: Option<MemoryM
         MemoryMethod::Scan => chunks * (3 + 4 * columns) + 4 * u64::from(rows.ilog2() + 1),
         // The stash and the map hold about a root of the rows; shuffles take as long.
         MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => 400 + 2 * rows.isqrt(),
-        MemoryMethod::Linked => 4 + columns,
+        // Some levels of each of some trees.
+        MemoryMethod::Circuit => 600 + 80 * u64::from(rows.ilog2()).pow(2),
+        MemoryMethod::Linked | MemoryMethod::Dpf | MemoryMethod::GarbledTable => 4 + columns,
     };
     let fewest = method.map_or_else(
         || MemoryMethod::ALL.map(instructions).into_iter().min().unwrap_or(0),

@@ -1,4 +1,5 @@
-//! Bytes of an access of Square-Root ORAM, amortised with its share of a shuffle, against the published model.
+//! Bytes of an access of Square-Root ORAM, amortised with its share of a shuffle, against the published model. And ANDs of
+//! an access of Circuit ORAM against a formula.
 //!
 //! The model is that of Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016, in ANDs of 32 bytes: gates of
 //! labels of 128 bits, indices as narrow as possible. Counted are the instructions of a whole period that begins after
@@ -9,6 +10,7 @@ mod common;
 use common::expanded;
 use phineus_bytecode::{Column, CostModel, ElementType, Encoding};
 use phineus_frontend::{ClosureProgram, Value, column, program};
+use phineus_oblivious::memory::{MemoryShape, circuit_access_ands};
 use phineus_oblivious::{Memory, MemoryMethod};
 use phineus_protocols::garbled::{GarbledCosts, totals};
 
@@ -177,5 +179,96 @@ fn large_memories_by_formula() {
         let (formula, published) = (formula(rows), AND_BYTES * published(rows));
         println!("2^{log2} rows: {formula:.0} bytes an access, published model {published:.0}");
         assert!(formula < 1.02 * published, "2^{log2}: {formula} bytes, published {published}");
+    }
+}
+
+/// Accesses rows of a memory that nobody has set, at secret indices.
+fn accessing_zeros(shape: MemoryShape, accesses: u64, is_read: bool) -> ClosureProgram {
+    program("accessing").party("a").party("b").trace(move |t, _| {
+        let columns: Vec<Column> = shape
+            .columns
+            .iter()
+            .map(|&element| column("cell", element, Encoding::Number))
+            .collect();
+        let columns: Vec<Column> = (0..)
+            .zip(columns)
+            .map(|(at, column): (u32, Column)| Column { name: format!("cell{at}"), ..column })
+            .collect();
+        let mut memory = Memory::zeros(t, "rows", &shape.columns, shape.rows, None);
+        let index =
+            column("index", ElementType::unsigned(bits(shape.rows) as u16), Encoding::Number);
+        let indices = t.input("indices", 1).by("b").column(index).read();
+        let index = &indices.chunks(0)[0];
+        let mut input = t.input("row", 1).by("a");
+        for column in &columns {
+            input = input.column(column.clone());
+        }
+        let new: Vec<Value> = input.read().chunk(0);
+        let mut row = new.clone();
+        for _ in 0..accesses {
+            match is_read {
+                true => row = memory.read(index),
+                false => memory.write(index, &new),
+            }
+        }
+        let mut output = t.output("row", &["a"]).rows(&columns, 1);
+        output.push(&row.iter().collect::<Vec<_>>());
+        output.finish();
+        Ok(())
+    })
+}
+
+fn and_gates(shape: &MemoryShape, accesses: u64, is_read: bool) -> u64 {
+    let program = accessing_zeros(shape.clone(), accesses, is_read);
+    let mut reader = expanded(&program, MemoryMethod::Circuit);
+    let description = reader.description().clone();
+    let mut costs = GarbledCosts::default();
+    let read = reader.for_each::<phineus_bytecode::Error>(|instruction| {
+        costs.count(instruction, &description);
+        Ok(())
+    });
+    read.expect("readable");
+    costs.totals(&description)[totals::AND_GATES]
+}
+
+/// Bytes of a read at the sizes of the document, in ANDs of 32 bytes; in the order of sizes.
+#[test]
+fn large_memories_by_circuits_by_formula() {
+    for log2 in (8..=24).step_by(2) {
+        let columns = vec![ElementType::unsigned(128)];
+        let (name, rows) = (String::new(), 1 << log2);
+        let shape = MemoryShape { name, columns, rows, method: None, is_linked: false };
+        let ands = circuit_access_ands(&shape, true);
+        let megabytes = AND_BYTES * ands as f64 / 1e6;
+        println!("2^{log2} rows: {ands} ANDs, {megabytes:.2} MB");
+        // The published implementations take 7.7 MB at 2^10 rows, and more than 17 MB at 2^16.
+        assert!(log2 != 10 || megabytes < 7.7 / 4.0);
+        // From here on they beat tables.
+        assert!(log2 < 14 || AND_BYTES * ands as f64 <= formula(rows));
+    }
+}
+
+/// Trees are chosen by the formula, so it is exact.
+#[test]
+fn an_access_by_circuits_costs_what_the_formula_says() {
+    for (rows, widths) in [
+        (2, &[1][..]),
+        (4, &[128]),
+        (1 << 7, &[32, 96]),
+        (1 << 10, &[32, 96]),
+        (1 << 12, &[7, 200, 32]),
+        (1 << 16, &[128]),
+        (1 << 20, &[128]),
+    ] {
+        let columns = widths.iter().map(|&width| ElementType::unsigned(width)).collect();
+        let name = String::new();
+        let shape = MemoryShape { name, columns, rows, method: None, is_linked: false };
+        for is_read in [true, false] {
+            // What is public at the beginning costs nothing.
+            let [few, many] = [4, 6].map(|accesses| and_gates(&shape, accesses, is_read));
+            let formula = circuit_access_ands(&shape, is_read);
+            println!("{rows} rows of {widths:?}: {formula} ANDs, read: {is_read}");
+            assert_eq!(many - few, 2 * formula, "{rows} rows of {widths:?}, read: {is_read}");
+        }
     }
 }

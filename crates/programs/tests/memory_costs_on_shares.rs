@@ -1,4 +1,5 @@
-//! Bytes of an access of Square-Root ORAM on XOR shares, amortised with its part of a shuffle.
+//! Bytes of an access on XOR shares by Square-Root ORAM, amortised with its part of a shuffle, and of a change by point
+//! functions, with its part of hiding all rows anew.
 //!
 //! Counted are the instructions of a whole period that begins after some accesses, each in rounds of its own: so they are
 //! what a plan states, but for bits that fill up bytes.
@@ -8,10 +9,12 @@ mod common;
 use common::{expanded_for, shares};
 use phineus_bytecode::{
     Column, CostModel, ElementType, Encoding, Instruction, Op, Permutation, PermutationKind, Phase,
-    RoundModel,
+    RoundModel, Sharing,
 };
 use phineus_frontend::{ClosureProgram, Value, column, program};
-use phineus_oblivious::memory::{MemoryShape, MemoryTerms, RowSharing, accesses_of_a_turn};
+use phineus_oblivious::memory::{
+    MemoryShape, MemoryTerms, MemoryUsage, RowSharing, accesses_of_a_turn,
+};
 use phineus_oblivious::{Memory, MemoryMethod};
 use phineus_protocols::mixed::{MixedCosts, MixedRounds, totals};
 
@@ -32,19 +35,22 @@ fn columns() -> Vec<Column> {
     vec![column("row", CELL, Encoding::Number)]
 }
 
-fn period(rows: u64, terms: MemoryTerms) -> u64 {
-    let shape = MemoryShape {
-        name: String::new(),
-        columns: vec![CELL],
-        rows,
-        method: None,
-        is_linked: false,
-    };
-    accesses_of_a_turn(&shape, MemoryMethod::SquareRoot, terms)
+fn shape(rows: u64) -> MemoryShape {
+    MemoryShape { name: String::new(), columns: vec![CELL], rows, method: None, is_linked: false }
 }
 
-/// Reads `accesses` rows of a memory at secret indices.
-fn reading(rows: u64, accesses: u64, parties: usize) -> ClosureProgram {
+fn period(rows: u64, terms: MemoryTerms) -> u64 {
+    accesses_of_a_turn(&shape(rows), MemoryMethod::SquareRoot, terms)
+}
+
+/// Changes between two times that all rows are hidden.
+fn hiding_period(rows: u64, terms: MemoryTerms) -> u64 {
+    let usage = MemoryUsage { changes: 1, ..MemoryUsage::default() };
+    usage.accesses_of_a_turn(&shape(rows), MemoryMethod::Dpf, terms)
+}
+
+/// Reads `accesses` rows of a memory at secret indices, or changes them.
+fn accessing(rows: u64, accesses: u64, parties: usize, changes: bool) -> ClosureProgram {
     let names = ["a", "b", "c", "d"].iter().take(parties);
     let program = names.fold(program("reading"), |program, name| program.party(name));
     program.trace(move |t, _| {
@@ -55,7 +61,10 @@ fn reading(rows: u64, accesses: u64, parties: usize) -> ClosureProgram {
         let index = &indices.chunks(0)[0];
         let mut sum: Option<Value> = None;
         for _ in 0..accesses {
-            let row = memory.read(index).swap_remove(0);
+            let row = match changes {
+                true => memory.update(index, |row| vec![row[0].not()]).swap_remove(0),
+                false => memory.read(index).swap_remove(0),
+            };
             sum = Some(sum.map_or(row.clone(), |sum| sum.xor(&row)));
         }
         let mut output = t.output("sum", &["a"]).rows(&columns(), 1);
@@ -65,11 +74,11 @@ fn reading(rows: u64, accesses: u64, parties: usize) -> ClosureProgram {
     })
 }
 
-/// Bytes that all parties send in the program.
-fn counted(rows: u64, accesses: u64, terms: MemoryTerms) -> u64 {
+/// Bytes that all parties send in the program: of reads by Square-Root ORAM, or of changes by point functions.
+fn counted(rows: u64, accesses: u64, terms: MemoryTerms, method: MemoryMethod) -> u64 {
     let parties = usize::from(terms.parties);
-    let reading = reading(rows, accesses, parties);
-    let assigned = shares::assigned(&mut expanded_for(&reading, MemoryMethod::SquareRoot, terms));
+    let accessing = accessing(rows, accesses, parties, method == MemoryMethod::Dpf);
+    let assigned = shares::assigned(&mut expanded_for(&accessing, method, terms));
     let mut reader = shares::read(&assigned);
     let description = reader.description().clone();
     let is_silent = terms.rows == RowSharing::Shares { ot_bits: 1 };
@@ -118,16 +127,17 @@ fn formula(rows: u64, terms: MemoryTerms) -> f64 {
 }
 
 fn silent(parties: u16) -> MemoryTerms {
-    MemoryTerms { parties, rows: RowSharing::Shares { ot_bits: 1 } }
+    MemoryTerms { parties, rows: RowSharing::Shares { ot_bits: 1 }, outside: Sharing::Any }
 }
 
 /// Bytes of an access in a whole period.
 fn of_an_access(rows: u64, terms: MemoryTerms) -> f64 {
     let period = period(rows, terms);
-    let [few, many] = [3, 3 + period].map(|accesses| counted(rows, accesses, terms));
+    let [few, many] =
+        [3, 3 + period].map(|accesses| counted(rows, accesses, terms, MemoryMethod::SquareRoot));
     let bytes = (many - few) as f64 / period as f64;
     let formula = formula(rows, terms);
-    let MemoryTerms { parties, rows: sharing } = terms;
+    let MemoryTerms { parties, rows: sharing, .. } = terms;
     println!(
         "{rows} rows, {parties} parties, {sharing:?}: {bytes:.0} bytes an access, by formula {formula:.0} and the scanned \
          map; period {period}"
@@ -155,4 +165,58 @@ fn large_memories_cost_less_than_their_target() {
     assert!(soft < 0.6e6, "{soft} bytes");
     let quiet = of_an_access(1 << 16, silent(2));
     assert!(quiet < 0.2e6, "{quiet} bytes");
+}
+
+/// Bytes of a change by point functions with its part of hiding all rows, by the formula of `docs/protocols/oram.md`,
+/// section 6.
+fn changing_formula(rows: u64, terms: MemoryTerms) -> f64 {
+    let RowSharing::Shares { ot_bits } = terms.rows else { panic!("it is on shares") };
+    let (ot, number, period) = (f64::from(ot_bits), bits(rows) as f64, hiding_period(rows, terms));
+    let and = 2.0 * (ot + 2.0);
+    let stash_row = number * and + 2.0 * (ot + 1.0 + ROW as f64);
+    // A function with a tree, or one of at most 7 bits of point, which are doubled in the leaf.
+    let function = |bits: f64| match bits > 7.0 {
+        true => 8.0 * (32.0 * (bits - 6.0) + 31.5) + 2.0 * (bits - 1.0) * ot,
+        false => 2.0 * (2f64.powf(bits) - 2.0) + 2.0 * (bits - 1.0) * ot,
+    };
+    let look_up = 2.0 * number + function(number);
+    let change = 2.0 * (number + ROW as f64) + function(number + 7.0);
+    let hiding = 2.0 * (rows * ROW) as f64 + 2.0 * 1360.0 * and;
+    let half = (period - 1) as f64 / 2.0;
+    (half * stash_row + 10_880.0 * and + look_up + change + hiding / period as f64) / 8.0
+}
+
+/// Bytes of a change in a whole period.
+fn of_a_change(rows: u64, terms: MemoryTerms) -> f64 {
+    let period = hiding_period(rows, terms);
+    let [few, many] =
+        [1, 1 + period].map(|changes| counted(rows, changes, terms, MemoryMethod::Dpf));
+    let bytes = (many - few) as f64 / period as f64;
+    let formula = changing_formula(rows, terms);
+    println!(
+        "{rows} rows, {:?}: {bytes:.0} bytes a change, by formula {formula:.0}; period {period}",
+        terms.rows
+    );
+    bytes
+}
+
+/// Whole periods, counted, are what the formula says; of large memories the formula keeps the targets.
+#[test]
+fn a_change_by_point_functions_costs_what_the_formula_says() {
+    // Silent OTs come by the million, so a few periods say nothing of them.
+    for rows in [1 << 6, 1 << 8, 1 << 10] {
+        let terms = shares::terms(2);
+        let (bytes, formula) = (of_a_change(rows, terms), changing_formula(rows, terms));
+        assert!(
+            (0.99..1.01).contains(&(bytes / formula)),
+            "{rows} rows: {bytes}, by formula {formula}"
+        );
+    }
+    for (bits, most) in [(16, 0.6e6), (20, 2.5e6)] {
+        for terms in [shares::terms(2), silent(2)] {
+            let (rows, formula) = (1 << bits, changing_formula(1 << bits, terms));
+            println!("{rows} rows, {:?}: {formula:.0} bytes a change by formula", terms.rows);
+            assert!(formula < most, "2^{bits} rows: {formula}");
+        }
+    }
 }

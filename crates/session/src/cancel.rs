@@ -15,7 +15,7 @@ use crate::memory_pool::MemoryLimit;
 use crate::memory_watch::MemoryWatch;
 
 /// Interval at which the peak of the process's memory is compared with the limit.
-const MEMORY_PAUSE: Duration = Duration::from_millis(30);
+pub(crate) const MEMORY_PAUSE: Duration = Duration::from_millis(30);
 
 /// Steps that end the session.
 enum CancelStage {

@@ -164,7 +164,8 @@ impl ClientPass {
         if let Some(blocks) = blocks {
             let files: Vec<&ProgramFile> = blocks.parts.iter().map(|part| &part.file).collect();
             let runs = &[times.iter().copied().enumerate().collect()];
-            let blocks = BlockRuns { files: &files, description, runs };
+            let are_stated = blocks.flow.times().is_some();
+            let blocks = BlockRuns { files: &files, description, runs, are_stated };
             let mut totals = self.protocol.block_totals(&terms, &blocks)?;
             return Ok(totals.pop().expect("one run was asked for"));
         }

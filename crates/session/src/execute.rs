@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
+use phineus_bytecode::{Description, Instruction, Lane, Op, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
@@ -13,7 +13,7 @@ use phineus_engine::{
     run_blocks,
 };
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, MEMORY_PAUSE};
 use crate::correlated::Source;
 use crate::disclosed::Disclosed;
 use crate::failure::{Failure, codes};
@@ -80,6 +80,8 @@ pub struct CountingDriver<'a, D> {
     revealed: Vec<u64>,
     /// Values opened inside the program.
     opened_inside: u64,
+    /// When the memory limit was looked at before such a value was opened.
+    looked: Option<Instant>,
     /// Bits that parties have brought, by party.
     brought_bits: Vec<u64>,
 }
@@ -94,6 +96,7 @@ impl<'a, D> CountingDriver<'a, D> {
             cancel: cancel.clone(),
             revealed,
             opened_inside: 0,
+            looked: None,
             brought_bits,
         }
     }
@@ -162,11 +165,19 @@ impl<D: Driver> Driver for CountingDriver<'_, D> {
         results: &mut [&mut [D::Wire]],
         operands: &[&[D::Wire]],
     ) -> Result<(), D::Error> {
+        if i.op == Op::TableLookUp {
+            // The second party chooses, where it takes transfers.
+            self.brought_bits[1] += u64::from(i.shape().wires());
+        }
         self.driver.compute(i, results, operands)
     }
 
     fn reveal(&mut self, i: &Instruction, wires: &[D::Wire]) -> Result<Lane, D::Error> {
-        self.cancel.stop_if_over_limit();
+        // A look takes as long as a round trip between two processes.
+        if self.looked.is_none_or(|looked| looked.elapsed() >= MEMORY_PAUSE) {
+            self.cancel.stop_if_over_limit();
+            self.looked = Some(Instant::now());
+        }
         self.opened_inside += 1;
         self.driver.reveal(i, wires)
     }

@@ -43,6 +43,7 @@ mod memory_loops;
 pub mod memory_pool;
 pub mod memory_watch;
 pub mod metered;
+mod openings;
 pub mod output_file;
 mod output_table;
 pub mod outputs;

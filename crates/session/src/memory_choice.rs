@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use phineus_bytecode::limits::TABLE_ROW_BITS_MAX;
 use phineus_bytecode::{Memory, MemoryMethod};
 use phineus_oblivious::memory::MemoryUsage;
 use phineus_tables::quantity;
@@ -30,6 +31,25 @@ pub struct MemoryPrice {
 }
 
 impl MemoryChoice {
+    /// How many tables the method takes: one for each piece of a row.
+    pub fn tables(&self) -> usize {
+        match MemoryMethod::IN_TABLES.contains(&self.method) {
+            true => self.shape.row_bits().div_ceil(TABLE_ROW_BITS_MAX.into()) as usize,
+            false => 0,
+        }
+    }
+
+    /// The cheapest method that takes no tables, of which a program has a limited number; the same one if the program asks
+    /// for it.
+    pub fn without_tables(self) -> MemoryChoice {
+        if self.shape.method.is_some() {
+            return self;
+        }
+        let mut methods = self.prices.iter().map(|price| price.method);
+        let other = methods.find(|method| !MemoryMethod::IN_TABLES.contains(method));
+        MemoryChoice { method: other.unwrap_or(MemoryMethod::Scan), ..self }
+    }
+
     /// One line about the memory, the choice and the others.
     pub fn sentence(&self) -> String {
         let Memory { name, rows, .. } = &self.shape;

@@ -5,7 +5,7 @@
 //! one block, and so do those of protocols without regions.
 
 use phineus_bytecode::{Description, Flow, Memory, MemoryMethod};
-use phineus_oblivious::memory::{MemoryTerms, accesses_of_a_turn, instructions_of_a_turn, usages};
+use phineus_oblivious::memory::{MemoryTerms, MemoryUsage, instructions_of_a_turn, usages};
 
 use crate::failure::{Failure, codes};
 use crate::program_file::{FileProgramReader, ProgramFile};
@@ -83,15 +83,13 @@ impl AccessedBlocks {
         let mut iterations = Vec::new();
         let mut all = 0u64;
         for (reader, &times) in readers.iter_mut().zip(&self.times) {
-            let accesses = usages(std::slice::from_mut(reader), &[1])?;
-            let accesses: Vec<u64> = accesses.iter().map(|usage| usage.accesses()).collect();
+            let usages = usages(std::slice::from_mut(reader), &[1])?;
             let instructions = reader.instruction_count().max(1);
-            let of_an_iteration =
-                instructions.saturating_add(accessing(&memories, terms, &accesses));
+            let of_an_iteration = instructions.saturating_add(accessing(&memories, terms, &usages));
             all = all.saturating_add(of_an_iteration.saturating_mul(times));
             iterations.push(iterations_of_one(
                 (&memories, terms),
-                &accesses,
+                &usages,
                 (of_an_iteration, times),
             ));
         }
@@ -117,11 +115,16 @@ impl AccessedBlocks {
 }
 
 /// About how many instructions so many accesses to each memory take.
-fn accessing(memories: &[(&Memory, MemoryMethod)], terms: MemoryTerms, accesses: &[u64]) -> u64 {
-    let memories = memories.iter().zip(accesses);
-    let of = memories.map(|(&(shape, method), &accesses)| {
-        let of_an_iteration = instructions_of_a_turn(shape, method, terms).saturating_mul(accesses);
-        of_an_iteration / accesses_of_a_turn(shape, method, terms)
+fn accessing(
+    memories: &[(&Memory, MemoryMethod)],
+    terms: MemoryTerms,
+    usages: &[MemoryUsage],
+) -> u64 {
+    let memories = memories.iter().zip(usages);
+    let of = memories.map(|(&(shape, method), &usage)| {
+        let of_a_turn = instructions_of_a_turn((shape, usage), method, terms);
+        let of_an_iteration = of_a_turn.saturating_mul(usage.accesses());
+        of_an_iteration / usage.accesses_of_a_turn(shape, method, terms)
     });
     of.sum()
 }
@@ -129,12 +132,12 @@ fn accessing(memories: &[(&Memory, MemoryMethod)], terms: MemoryTerms, accesses:
 /// How many iterations of a block become one: so many that each memory is accessed as often as between two shuffles.
 fn iterations_of_one(
     (memories, terms): (&[(&Memory, MemoryMethod)], MemoryTerms),
-    accesses: &[u64],
+    usages: &[MemoryUsage],
     (instructions, times): (u64, u64),
 ) -> u64 {
-    let memories = memories.iter().zip(accesses).filter(|(_, accesses)| **accesses > 0);
-    let wanted = memories.map(|(&(shape, method), &accesses)| {
-        accesses_of_a_turn(shape, method, terms).div_ceil(accesses)
+    let memories = memories.iter().zip(usages).filter(|(_, usage)| usage.accesses() > 0);
+    let wanted = memories.map(|(&(shape, method), usage)| {
+        usage.accesses_of_a_turn(shape, method, terms).div_ceil(usage.accesses())
     });
     let most = (BLOCK_INSTRUCTIONS / instructions.max(1)).clamp(1, times.max(1));
     let iterations = wanted.max().unwrap_or(1).clamp(1, most);

@@ -7,9 +7,9 @@
 //! says so.
 //!
 //! The watch starts when a plan is accepted. A thread looks at the peak every few milliseconds, and
-//! the run looks itself before anything is opened. Once the limit is passed the run ends as if the
-//! user had stopped it ([`crate::cancel`]): the others are told that something failed here, and not
-//! what.
+//! the run looks itself before the first output, and as often as the thread before it opens places of
+//! memory. Once the limit is passed the run ends as if the user had stopped it ([`crate::cancel`]): the
+//! others are told that something failed here, and not what.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

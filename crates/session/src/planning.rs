@@ -6,16 +6,17 @@ mod garbling;
 mod masks;
 mod needs;
 mod ordering;
+mod state;
 
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Description, FileKind, Permutation};
+use phineus_bytecode::FileKind;
 use phineus_plan::Scratch;
 use phineus_plan::limits::{FRAMES_MIN, PLANNER_MEMORY_BYTES};
 use phineus_protocols::batch_scale;
 use phineus_protocols::spdz::Masks;
 
-use crate::failure::{Failure, Remedy, RunField, codes};
+use crate::failure::{Failure, codes};
 use crate::heap;
 use crate::memory_budget::{BudgetParameters, INDEX_ENTRY_BYTES, PlanFigures, does_not_fit};
 use crate::planned::{GarblingPlan, PlannedFile};
@@ -27,6 +28,7 @@ use self::blocks::{open_blocks, plan_blocks};
 use self::garbling::GarblingPlanner;
 use attempt::plan_once;
 pub use ordering::{Ordered, OrderingBounds, magnitude_bits, ordered, unproven_ranges};
+use state::{check_state, check_tables};
 
 /// How long before its need a page is asked for.
 ///
@@ -88,7 +90,7 @@ impl PlannedFile {
             let message = "the planned file has no figures of its plan; plan it again";
             return Err(Failure::new(codes::NO_FIGURES, message));
         };
-        check_state(&traced.description, situation.protocol)?;
+        check_state(&traced.description, situation.protocol, situation.parties)?;
         let garbling = GarblingPlan::open(&traced, (plan, is_garbled), situation.parties)?;
         let scale = batch_scale(plan);
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
@@ -240,36 +242,6 @@ pub fn openers() -> String {
     })
 }
 
-/// Refuses programs with regions where the protocol opens nothing inside a block.
-fn check_state(description: &Description, protocol: Protocol) -> Result<(), Failure> {
-    let has_state = !description.regions.is_empty()
-        || !description.permutations.is_empty()
-        || description.registers > 0;
-    let is_wrong = |permutation: &Permutation| permutation.kind.is_told() && permutation.party != 0;
-    if description.permutations.iter().any(is_wrong) {
-        let message = "the program has a permutation that another party than the first one is told";
-        return Err(Failure::new(codes::NO_OPENING_INSIDE, message));
-    }
-    if description.permutations.iter().any(|permutation| permutation.kind.is_located())
-        && !protocol.looks_up_in_tables()
-    {
-        let name = protocol.name();
-        let message = format!("{name} has no tables that one party looks rows up in");
-        let remedy = Remedy::new("run it with ").field(RunField::Protocol).and(" garbled");
-        return Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy));
-    }
-    if !has_state || protocol.reveals_inside_blocks() {
-        return Ok(());
-    }
-    let message = format!(
-        "{} opens nothing inside a block, which memory that is touched in secret needs",
-        protocol.name()
-    );
-    let remedy = format!(": {} open values inside a block", openers());
-    let remedy = Remedy::new("choose another ").field(RunField::Protocol).and(remedy);
-    Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy))
-}
-
 /// A program of one block.
 fn plan_program(
     (traced, is_garbled): (&TracedFile, bool),
@@ -278,7 +250,8 @@ fn plan_program(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
-    check_state(&traced.description, protocol)?;
+    check_state(&traced.description, protocol, situation.parties)?;
+    check_tables(traced, protocol, situation.parties)?;
     scratch.forget_tables();
     let planner = planner_memory(situation)?;
     let bounds = OrderingBounds {

@@ -12,7 +12,7 @@ pub const PROCESS_BYTES: u64 = OPTIMISED_PROCESS_BYTES + UNOPTIMISED_BYTES;
 pub const OPTIMISED_PROCESS_BYTES: u64 = 13 << 20;
 
 /// Additional memory for the code of an unoptimised build.
-const UNOPTIMISED_BYTES: u64 = if cfg!(debug_assertions) { 4 << 20 } else { 0 };
+const UNOPTIMISED_BYTES: u64 = if cfg!(debug_assertions) { 5 << 20 } else { 0 };
 
 /// The limit when the user states none: 1 GiB, or half of what the machine has free if that is
 /// less.

@@ -19,6 +19,7 @@ use std::ops::{Deref, RangeInclusive};
 
 use phineus_bytecode::{
     CostModel, Description, Instruction, Lane, Layout, PlanDescription, PortOrder, RoundModel,
+    Sharing,
 };
 use phineus_channels::{FramedChannel, Mesh};
 use phineus_correlated::demand::BatchScale;
@@ -156,6 +157,8 @@ pub struct BlockRuns<'a> {
     pub description: &'a Description,
     /// For each run, blocks and how often each of them runs.
     pub runs: &'a [Vec<(usize, u64)>],
+    /// Whether that is known when the parties set up what they share, since nothing that is opened decides it.
+    pub are_stated: bool,
 }
 
 /// Totals by name, as in a plan.
@@ -292,6 +295,9 @@ pub trait Definition: Sync {
     /// Returns whether a program may have garbled values, whose tables are made beside the run.
     fn may_garble(&self) -> bool;
 
+    /// Returns whether so many computing parties look up rows that all of them know by point functions.
+    fn looks_up_public_rows(&self, parties: usize) -> bool;
+
     /// Returns whether it opens values inside a block, and so runs programs with regions.
     fn reveals_inside_blocks(&self) -> bool;
 
@@ -348,11 +354,31 @@ pub trait Definition: Sync {
 pub struct Protocol(&'static dyn Definition);
 
 impl Protocol {
-    /// Assignment of sharings to values, if parties compute on shares without authentication.
-    pub fn assignment(self) -> Option<Assignment> {
+    /// How values of a program with this description are represented, whose accesses to memories have been replaced by
+    /// what a method does.
+    pub fn representation_of(self, description: &Description) -> Representation {
         match self.representation() {
-            Representation::Sharings(assignment) => Some(assignment),
-            Representation::AsWritten | Representation::Field(_) => None,
+            Representation::Sharings(assignment) if !description.memories.is_empty() => {
+                Representation::Sharings(assignment.beside_accesses())
+            }
+            all @ (Representation::AsWritten
+            | Representation::Sharings(_)
+            | Representation::Field(_)) => all,
+        }
+    }
+
+    /// Returns whether parties compute on shares without authentication.
+    pub fn is_on_shares(self) -> bool {
+        matches!(self.representation(), Representation::Sharings(_))
+    }
+
+    /// The sharing of all that is no access to a memory, if accesses compute in another one.
+    pub fn beside_accesses(self) -> Sharing {
+        match self.representation() {
+            Representation::Sharings(Assignment::Uniform(Sharing::Garbled)) => Sharing::Garbled,
+            Representation::AsWritten | Representation::Field(_) | Representation::Sharings(_) => {
+                Sharing::Any
+            }
         }
     }
 

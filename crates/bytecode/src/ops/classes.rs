@@ -31,6 +31,48 @@ impl Op {
         self.is_region() || uses_permutation || self.is_of_memory() || self.opens_inside()
     }
 
+    /// Returns whether it is about a table that all parties know, or one. Rows of a table are set before it is looked up.
+    #[inline]
+    pub fn is_of_table(self) -> bool {
+        self.fills_table() || self == Op::TableLookUp || self.is_of_shared_table()
+    }
+
+    /// Returns whether it is about a table whose rows are shared and may change. What hides its rows
+    /// stays in order with all others, changes with changes, and lookups with lookups.
+    #[inline]
+    pub fn is_of_shared_table(self) -> bool {
+        matches!(self, Op::SharedSet | Op::SharedHide | Op::SharedLookUp | Op::SharedAdd)
+    }
+
+    /// Returns whether it sets rows of a table.
+    #[inline]
+    pub fn fills_table(self) -> bool {
+        matches!(self, Op::TableSet | Op::TableOpen | Op::TableTell)
+    }
+
+    /// Returns whether it brings in a key of one party, or what is made with it.
+    #[inline]
+    pub fn is_of_party_key(self) -> bool {
+        matches!(self, Op::PartyKey | Op::PartyPad)
+    }
+
+    /// Returns whether it depends on more than its operands, changes more than its results, or is about what one party
+    /// knows: it has no meaning by itself.
+    #[inline]
+    pub fn is_about_state(self) -> bool {
+        self.is_stateful()
+            || self.is_of_permutation()
+            || self.is_of_table()
+            || self.is_of_party_key()
+    }
+
+    /// Returns whether a stateful operation may take a round of the plan: what it brings or opens goes with all else that
+    /// is exchanged then.
+    #[inline]
+    pub fn may_take_rounds(self) -> bool {
+        matches!(self, Op::Switches | Op::Reveal)
+    }
+
     /// Returns whether it opens a value into a register.
     #[inline]
     pub fn opens_inside(self) -> bool {
@@ -65,10 +107,10 @@ impl Op {
         matches!(self, Op::Switches | Op::Origins | Op::Tell | Op::SwapKnown)
     }
 
-    /// Returns whether it brings in values that one party alone knows.
+    /// Returns whether it brings in values that one party alone knows, or may take some that a party draws.
     #[inline]
     pub fn is_private(self) -> bool {
-        matches!(self, Op::Input | Op::Switches | Op::Origins)
+        matches!(self, Op::Input | Op::Switches | Op::Origins | Op::TableLookUp)
     }
 
     /// Returns whether each lane of a result is a lane of an operand: the operation moves lanes and computes nothing.
@@ -148,6 +190,12 @@ impl Op {
                 | Op::Cast
                 | Op::Reduce
                 | Op::RequireZero
+                | Op::Switches
+                | Op::Reveal
+                | Op::RegionLoad
+                | Op::RegionStore
+                | Op::RegionLoadAt
+                | Op::RegionStoreAt
         )
     }
 }

@@ -97,8 +97,12 @@ pub(super) fn bits_only(i: &Instruction) -> Rule {
     ensure(i.element.shared(Sharing::Any) == ElementType::BIT, "switches are u1")
 }
 
+pub(super) fn bits_of_register(i: &Instruction) -> Rule {
+    ensure(i.immediates[2] <= REGISTER_BITS.into(), "a register has at most 64 bits")
+}
+
 pub(super) fn single_lane(i: &Instruction) -> Rule {
-    ensure(i.lanes == 1, "one index names one row")
+    ensure(i.lanes == 1, "a row has one cell in each column")
 }
 
 pub(super) fn one_word(i: &Instruction) -> Rule {
@@ -106,6 +110,24 @@ pub(super) fn one_word(i: &Instruction) -> Rule {
         i.lanes == 1 && i.element.width() <= REGISTER_BITS,
         "a register takes one lane of at most 64 bits",
     )
+}
+
+pub(super) fn one_block(i: &Instruction) -> Rule {
+    ensure(i.lanes == 1 && i.element.width() == 128, "a key is one block of 128 bits")
+}
+
+pub(super) fn two_blocks(i: &Instruction) -> Rule {
+    ensure(i.lanes == 2 && i.element.width() == 128, "two keys are two blocks of 128 bits")
+}
+
+pub(super) fn of_a_block(i: &Instruction) -> Rule {
+    ensure(i.element.width() <= 128, "a block has 128 bits")
+}
+
+pub(super) fn table_row_fits(i: &Instruction) -> Rule {
+    let [.., low, high] = i.immediates;
+    let (value, width) = (u128::from(high) << 64 | u128::from(low), u32::from(i.element.width()));
+    ensure(width >= 128 || value >> width == 0, "the value has more bits than a row")
 }
 
 pub(super) fn matrices_fit(i: &Instruction) -> Rule {

@@ -56,7 +56,7 @@ fn with_directives(planned: &mut Vec<Instruction>) {
 #[test]
 fn every_op_round_trips() {
     let alone = |op: Op| {
-        let needs_others = op.is_carrying() || op.is_stateful() || op.is_of_permutation();
+        let needs_others = op.is_carrying() || op.is_about_state();
         !untyped(op) && !needs_others && op != Op::RequireZero
     };
     for info in OPS.iter().filter(|info| alone(info.op)) {

@@ -24,6 +24,11 @@ impl Intervals {
         twice
     }
 
+    /// The first row that is missing.
+    pub(super) fn first_missing(&self) -> u64 {
+        self.0.get(&0).copied().unwrap_or(0)
+    }
+
     /// The first stretch of `0..rows` that is missing.
     pub(super) fn first_gap(&self, rows: u64) -> Option<(u64, u64)> {
         let mut covered = 0;

@@ -1,10 +1,14 @@
-//! Verifies what works on memories, registers, regions and permutations.
+//! Verifies what works on memories, registers, regions, tables and permutations.
 
+use super::intervals::Intervals;
 use super::{BlockPlace, Verifier};
 use crate::binary::FileKind;
 use crate::instruction::{ElementType, Instruction, Phase, Sharing};
 use crate::ops::Op;
 use crate::state::PermutationKind;
+
+/// The parties that look rows up which all know, and have keys for that.
+const KEY_PARTIES: u64 = 2;
 
 /// Progress of the last access to a memory: cells are read before any is changed.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +26,9 @@ impl Verifier<'_> {
         match i.op {
             Op::Reveal => {
                 self.check_register(i.immediates[0], faults);
-                self.revealed.insert(i.immediates[0]);
+                if i.phase != Phase::Issue {
+                    self.revealed.insert(i.immediates[0]);
+                }
             }
             Op::Locate => {
                 self.check_register(i.immediates[0], faults);
@@ -48,6 +54,8 @@ impl Verifier<'_> {
             Op::RegionLoad | Op::RegionStore | Op::RegionLoadAt | Op::RegionStoreAt => {
                 self.check_region(i, faults);
             }
+            op if op.is_of_table() => self.check_table(i, faults),
+            Op::PartyKey | Op::PartyPad => self.check_party_key(i, faults),
             Op::MemorySet
             | Op::MemoryOpen
             | Op::MemoryCell
@@ -170,16 +178,98 @@ impl Verifier<'_> {
             faults
                 .push(format!("rows of region {index} are {}, not {}", region.element, i.element));
         }
+        let (rows, lanes) = (region.rows, u64::from(i.lanes));
         if matches!(i.op, Op::RegionLoadAt | Op::RegionStoreAt) {
             self.check_register(selected, faults);
             if !self.revealed.contains(&selected) {
                 faults.push(format!("register {selected} selects a row before it has a value"));
             }
-        } else if self.last_row(selected, stride, i.lanes).is_none_or(|end| end > region.rows) {
-            let (rows, lanes, steps) = (region.rows, i.lanes, self.in_steps(stride));
+            if !rows.is_multiple_of(lanes) {
+                faults.push(format!("{rows} rows of region {index} are no groups of {lanes}"));
+            }
+            return;
+        }
+        let is_inside = selected.checked_add(lanes).is_some_and(|end| end <= rows);
+        // Passing the last row, it never begins but at the first row of a group.
+        let is_in_groups = [rows, selected, stride].iter().all(|rows| rows.is_multiple_of(lanes));
+        let is_passing = self.last_row(selected, stride, i.lanes).is_none_or(|end| end > rows);
+        if !is_inside || is_passing && !is_in_groups {
+            let steps = self.in_steps(stride);
             faults.push(format!(
                 "region {index} has {rows} rows, not {lanes} from {selected} on{steps}"
             ));
+        }
+    }
+
+    fn check_table(&mut self, i: &Instruction, faults: &mut Vec<String>) {
+        let [index, row, ..] = i.immediates;
+        let Some(table) = self.description.tables.get(index as usize) else {
+            let count = self.description.tables.len();
+            return faults.push(format!("there is no table {index}, only {count} in all"));
+        };
+        if table.is_shared != i.op.is_of_shared_table() {
+            let (name, is) = (i.op.info().name, if table.is_shared { "is" } else { "is not" });
+            faults.push(format!("{name} is not for table {index}, which {is} shared"));
+            return;
+        }
+        // What hides rows gives keys.
+        let has_rows = i.op != Op::SharedHide;
+        if has_rows && table.element.shared(Sharing::Any) != i.element.shared(Sharing::Any) {
+            faults.push(format!("rows of table {index} are {}, not {}", table.element, i.element));
+        }
+        if matches!(i.op, Op::TableLookUp | Op::SharedLookUp | Op::SharedAdd) {
+            let (bits, found) = (table.index_bits(), i.immediates[1]);
+            if found != u64::from(bits) {
+                faults.push(format!("an index of table {index} has {bits} bits, not {found}"));
+            }
+            if table.is_shared {
+                return;
+            }
+            let told = self.filled.get(&index).map_or(0, Intervals::first_missing);
+            // In several blocks they may have been told in another one.
+            if table.known_to.is_some() && self.place.is_none() && told < table.rows {
+                faults.push(format!("row {told} of table {index} was not told before a lookup"));
+            }
+            self.looked_up.insert(index);
+            return;
+        }
+        if i.op == Op::SharedHide {
+            return;
+        }
+        let lanes = i.lanes;
+        if row.checked_add(lanes.into()).is_none_or(|end| end > table.rows) {
+            let rows = table.rows;
+            faults.push(format!("table {index} has {rows} rows, not {lanes} from {row} on"));
+        }
+        if table.is_shared {
+            return;
+        }
+        if table.known_to.is_some() != (i.op == Op::TableTell) {
+            let how = if i.op == Op::TableTell { "told to one party" } else { "set for all" };
+            faults.push(format!("the rows of table {index} are not {how}"));
+        }
+        let next = self.filled.get(&index).map_or(0, Intervals::first_missing);
+        if i.op == Op::TableTell && row != next {
+            faults.push(format!("row {next} of table {index} is told next, not {row}"));
+        }
+        if self.looked_up.contains(&index) {
+            faults.push(format!("a row of table {index} is set after one was looked up"));
+        }
+        let end = row.saturating_add(lanes.into());
+        if let Some(twice) = self.filled.entry(index).or_default().add(row, end) {
+            faults.push(format!("row {twice} of table {index} is set twice"));
+        }
+    }
+
+    /// Tables that all know are looked up by two parties, the first ones. A key of anybody else would be nobody's.
+    fn check_party_key(&self, i: &Instruction, faults: &mut Vec<String>) {
+        let (name, [party, key, ..]) = (i.op.info().name, i.immediates);
+        if party >= KEY_PARTIES {
+            faults.push(format!("{name} is of one of the first two parties, not of party {party}"));
+        }
+        let table = self.description.tables.get(key as usize);
+        if table.is_none_or(|table| table.known_to.is_some() || table.is_shared) {
+            faults.push(format!("key {key} is for no table whose rows all know"));
         }
     }
 

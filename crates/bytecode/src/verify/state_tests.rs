@@ -6,7 +6,7 @@ use crate::binary::{FileKind, ProgramReader, to_bytes};
 use crate::description::Description;
 use crate::instruction::{ElementType, Instruction, Phase};
 use crate::ops::Op;
-use crate::state::{Memory, MemoryMethod, Permutation, PermutationKind, Region};
+use crate::state::{LookupTable, Memory, MemoryMethod, Permutation, PermutationKind, Region};
 use crate::text::tests::assert_round_trip;
 use crate::verify::verify;
 
@@ -20,6 +20,7 @@ fn description() -> Description {
     let located = [
         permutation(PermutationKind::RandomLocated),
         Permutation { party: 1, ..permutation(PermutationKind::ToldLocated) },
+        permutation(PermutationKind::RandomPairs),
     ];
     let memory = |method| Memory {
         name: "a \"b\"".to_owned(),
@@ -33,6 +34,15 @@ fn description() -> Description {
         regions: vec![Region { element: BYTE, rows: 10 }].into(),
         permutations: [kinds.map(permutation).to_vec(), located.to_vec()].concat().into(),
         registers: 2,
+        tables: [(None, false), (Some(1), false), (None, true)]
+            .map(|(known_to, is_shared)| LookupTable {
+                element: BYTE,
+                rows: 10,
+                known_to,
+                is_shared,
+            })
+            .to_vec()
+            .into(),
         memories: [None, Some(MemoryMethod::SquareRoot)].map(memory).to_vec().into(),
         ..Description::default()
     }
@@ -109,6 +119,107 @@ fn values() -> Draft {
 }
 
 #[test]
+fn rows_of_tables_are_set_before_they_are_looked_up() {
+    let index = ElementType::unsigned(4);
+    let set = |draft: Draft, [row, value]: [u64; 2], lanes| {
+        let mut set = Instruction::new(Op::TableSet, BYTE, lanes);
+        set.immediates = [0, row, value, 0];
+        draft.record(set)
+    };
+    let values = || values().push(Op::Constant, (index, 3), &[], [0, 0]);
+    let right = set(set(values(), [9, 255], 1), [0, 1], 5);
+    let looked_up = right.clone().push(Op::TableLookUp, (BYTE, 3), &[3], [0, 4]);
+    looked_up.is_right();
+    set(looked_up, [7, 1], 1).has("set after one was looked up");
+    set(right.clone(), [3, 1], 1).has("row 3 of table 0 is set twice");
+    set(values(), [8, 1], 3).has("table 0 has 10 rows, not 3 from 8 on");
+    set(values(), [0, 256], 1).has("more bits than a row");
+    let narrow = values().push(Op::Constant, (ElementType::unsigned(3), 3), &[], [0, 0]);
+    narrow.push(Op::TableLookUp, (BYTE, 3), &[4], [0, 3]).has("has 4 bits, not 3");
+    let wide = values().push(Op::TableLookUp, (ElementType::unsigned(9), 3), &[3], [0, 4]);
+    wide.has("rows of table 0 are u8");
+    values().push(Op::TableLookUp, (BYTE, 3), &[3], [3, 4]).has("no table 3");
+    set(values(), [0, 1], 1)
+        .push(Op::TableTell, (BYTE, 1), &[0], [0, 0])
+        .has_first("told to one party");
+}
+
+/// The share of a key is zeros at everybody but its party. If that does not compute, or has no generator since there is no
+/// table, the key is known to all.
+#[test]
+fn keys_are_of_parties_that_look_rows_up() {
+    let block = ElementType::unsigned(128);
+    let key =
+        |[party, key]: [u64; 2]| Draft::default().push(Op::PartyKey, (block, 1), &[], [party, key]);
+    let pad =
+        |[party, key]: [u64; 2]| Draft::default().push(Op::PartyPad, (block, 3), &[], [party, key]);
+    for party in [0, 1] {
+        key([party, 0]).is_right();
+        pad([party, 0]).is_right();
+    }
+    for draft in [key([2, 0]), pad([2, 0])] {
+        draft.has("one of the first two parties, not of party 2");
+    }
+    for draft in [key([0, 1]), pad([1, 1]), key([0, 2]), pad([0, u64::MAX])] {
+        draft.has("is for no table whose rows all know");
+    }
+}
+
+#[test]
+fn rows_of_tables_are_told_in_order_before_they_are_looked_up() {
+    let index = ElementType::unsigned(4);
+    let values = values()
+        .push(Op::Constant, (index, 3), &[], [0, 0])
+        .push(Op::Constant, (BYTE, 6), &[], [7, 0])
+        .push(Op::Constant, (BYTE, 4), &[], [9, 0]);
+    let look_up = |draft: Draft| draft.push(Op::TableLookUp, (BYTE, 3), &[3], [1, 4]);
+    let half = values.clone().push(Op::TableTell, (BYTE, 6), &[4], [1, 0]);
+    let whole = half.clone().push(Op::TableTell, (BYTE, 4), &[5], [1, 6]);
+    look_up(whole.clone()).is_right();
+    look_up(half).has("row 6 of table 1 was not told before a lookup");
+    values
+        .clone()
+        .push(Op::TableTell, (BYTE, 4), &[5], [1, 6])
+        .has("row 0 of table 1 is told next");
+    look_up(whole)
+        .push(Op::TableTell, (BYTE, 4), &[5], [1, 0])
+        .has_first("row 10 of table 1 is told next");
+    let mut set = Instruction::new(Op::TableSet, BYTE, 1);
+    set.immediates = [1, 0, 5, 0];
+    values.record(set).has("the rows of table 1 are not set for all");
+}
+
+#[test]
+fn shared_tables_have_operations_of_their_own() {
+    let index = ElementType::unsigned(4);
+    let values = values().push(Op::Constant, (index, 1), &[], [0, 0]);
+    let block = ElementType::unsigned(128);
+    let set = |row| values.clone().push(Op::SharedSet, (BYTE, 1), &[0], [2, row]);
+    let right = set(9)
+        .push(Op::SharedHide, (block, 2), &[], [2, 0])
+        .push(Op::SharedLookUp, (BYTE, 1), &[3], [2, 4])
+        .push(Op::SharedAdd, (BYTE, 1), &[3, 0], [2, 4])
+        .push(Op::SharedSet, (BYTE, 1), &[0], [2, 9])
+        .push(Op::SharedHide, (block, 2), &[], [2, 0]);
+    right.is_right();
+    set(10).has("table 2 has 10 rows, not 1 from 10 on");
+    values.clone().push(Op::SharedHide, (block, 1), &[], [2, 0]).has("two blocks of 128 bits");
+    values
+        .clone()
+        .push(Op::SharedHide, (block, 2), &[], [0, 0])
+        .has("table 0, which is not shared");
+    values.clone().push(Op::TableLookUp, (BYTE, 1), &[3], [2, 4]).has("table 2, which is shared");
+    values.clone().push(Op::TableOpen, (BYTE, 1), &[0], [2, 0]).has("table 2, which is shared");
+    let wide = values.clone().push(Op::Constant, (ElementType::unsigned(5), 1), &[], [0, 0]);
+    wide.push(Op::SharedAdd, (BYTE, 1), &[4, 0], [2, 5]).has("has 4 bits, not 5");
+    let narrow = values.clone().push(Op::SharedLookUp, (index, 1), &[3], [2, 4]);
+    narrow.has("rows of table 2 are u8, not u4");
+    let several = values.clone().push(Op::Constant, (index, 4), &[], [0, 0]);
+    let several = several.push(Op::Constant, (BYTE, 4), &[], [0, 0]);
+    several.push(Op::SharedAdd, (BYTE, 4), &[4, 5], [2, 4]).has("a row has one cell");
+}
+
+#[test]
 fn rows_are_of_a_region_and_registers_have_values() {
     let revealed = values().push(Op::Reveal, (BYTE, 1), &[0], [1, 0]);
     let right = revealed
@@ -122,8 +233,26 @@ fn rows_are_of_a_region_and_registers_have_values() {
     revealed.clone().push(Op::RegionLoad, (BYTE, 1), &[], [0, u64::MAX]).has("10 rows");
     revealed.clone().push(Op::RegionLoad, (BYTE, 1), &[], [1, 0]).has("no region 1");
     revealed.clone().push(Op::RegionLoad, (ITEM, 1), &[], [0, 0]).has("rows of region 0 are u8");
+    let group = |lanes, bits| {
+        let mut group = Instruction::new(Op::RegionLoadAt, BYTE, lanes);
+        group.immediates = [0, 1, bits, 0];
+        revealed.clone().record(group)
+    };
+    group(5, 3).is_right();
+    group(4, 3).has("10 rows of region 0 are no groups of 4");
+    group(1, 65).has("a register has at most 64 bits");
     revealed.push(Op::Reveal, (BYTE, 1), &[0], [2, 0]).has("no register 2");
     values().push(Op::Reveal, (ITEM, 4), &[1], [0, 0]).has("one lane of at most 64 bits");
+}
+
+/// A switch for each pair.
+#[test]
+fn pairs_have_a_switch_each() {
+    let bit = |lanes| (ElementType::BIT, lanes);
+    values().push(Op::Switches, bit(2), &[], [5, 0]).is_right();
+    values().push(Op::Switches, bit(3), &[], [5, 0]).has_first("has 2, not 3 from 0");
+    values().push(Op::Switches, bit(1), &[], [5, 1]).has("permutation 5 is used in part");
+    values().push(Op::Origins, (ITEM, 4), &[], [5, 0]).has_first("permutation 5 has no origins");
 }
 
 #[test]
@@ -144,7 +273,7 @@ fn permutations_bring_what_they_have() {
     right.is_right();
     values().push(Op::Switches, all, &[], [2, 0]).has("before all of it is told");
     values().push(Op::Switches, bits, &[], [0, 4]).has("permutation 0 has 5, not 2 from 4");
-    values().push(Op::Switches, bits, &[], [5, 0]).has("no permutation 5");
+    values().push(Op::Switches, bits, &[], [6, 0]).has("no permutation 6");
     values().push(Op::Switches, (ITEM, 2), &[], [0, 0]).has_first("switches are u1");
     values().push(Op::Switches, bits, &[], [0, 0]).has("used in part");
     values().push(Op::Switches, bits, &[], [4, 0]).has_first("permutation 4 has no switches");
@@ -252,7 +381,16 @@ fn sizes_are_limited() {
     for part in ["memory 0 has 0 columns", "memory 0 has no rows"] {
         assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
     }
-    for part in ["region 0 has 0 rows", "moves 0 items", "is of no party", "registers"] {
+    let pairs = Permutation { party: 0, items: 3, kind: PermutationKind::RandomPairs };
+    wrong.permutations = vec![permutation, pairs].into();
+    let faults = [faults, wrong.faults()].concat();
+    for part in [
+        "region 0 has 0 rows",
+        "exchanges pairs, and 3 is odd",
+        "moves 0 items",
+        "is of no party",
+        "registers",
+    ] {
         assert!(faults.iter().any(|fault| fault.contains(part)), "{part}: {faults:?}");
     }
 }

@@ -44,7 +44,11 @@ impl MemoryModel {
         let (mut parts, mut at) = (Vec::new(), first);
         while at < first + cells {
             let Some((data, own)) = self.memory.entry(log, object, at) else { return Ok(None) };
-            parts.push((data, (u64::from(at) * granule) as i64, (u64::from(own) * granule) as u8));
+            parts.push((
+                self.stored(data),
+                (u64::from(at) * granule) as i64,
+                (u64::from(own) * granule) as u8,
+            ));
             at += own;
         }
         if at > first + cells {
@@ -123,6 +127,7 @@ impl MemoryModel {
         if matches!(data, CellValue::Undefined) {
             return Ok(data);
         }
+        let data = self.stored(data);
         let width = (u64::from(cells) * granule * 8) as u16;
         let shift = u64::from(index - head) * granule * 8;
         let moved =

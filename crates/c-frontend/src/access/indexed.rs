@@ -9,12 +9,16 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::access::MemoryModel;
-use crate::data::{CellValue, IndexTerm, Indexed, is_integer, mask, zero_if_unset};
+use crate::data::{
+    CellValue, IndexTerm, Indexed, is_integer, is_single_integer, mask, zero_if_unset,
+};
 use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
 
 /// Elements that one secret index may choose between.
 const SCAN_MAX: u64 = 1 << 20;
+
+const ACCESS_REMEDY: &str = "`explain` says how it finds the element, and what that costs";
 
 impl MemoryModel {
     /// Returns the place with indices truncated to the bits that can be set, none of them negative.
@@ -147,13 +151,13 @@ impl MemoryModel {
     ) -> Result<CellValue, ExecutionStop> {
         let whose = whose(indexed);
         let is_open = indexed.terms.iter().all(|term| is_opened(&term.index));
-        let indexed = &self.settled(indexed)?;
+        let (address, indexed) = (indexed, &self.settled(indexed)?);
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
-        if let Some(found) = self.read_obliviously(indexed, &counts, bytes)? {
+        if let Some(access) = self.row_access((address, indexed), &counts, bytes)? {
             let what = format!("a read at {whose} is an access to a memory of {all} elements");
-            self.values.note(what, "`explain` says how it finds the element, and what that costs");
-            return Ok(found);
+            self.values.note(what, ACCESS_REMEDY);
+            return Ok(self.read_row(&access));
         }
         if all > 1 {
             let what = format!("a read at {whose} looks at {all} elements");
@@ -199,17 +203,26 @@ impl MemoryModel {
         bytes: u64,
         data: &CellValue,
     ) -> Result<(), ExecutionStop> {
-        let indexed = &self.settled(indexed)?;
+        let (address, indexed) = (indexed, &self.settled(indexed)?);
         let counts = self.candidates(indexed, bytes)?;
         let all: u64 = counts.iter().map(|(count, _)| count).product();
-        if all > 1 {
-            let whose = whose(indexed);
-            let what = format!("a write at {whose} touches {all} elements");
-            self.values.note(what, &format!("{all} choices of {} bits", bytes * 8));
-        }
+        let whose = whose(indexed);
         if self.memory.object(indexed.object).is_constant {
             self.values.error("this writes to a constant", "write to a copy")?;
             return Ok(());
+        }
+        if (is_single_integer(data) || matches!(data, CellValue::Undefined))
+            && let Some(access) = self.row_access((address, indexed), &counts, bytes)?
+            && self.make_rows(access.memory)?
+        {
+            let what = format!("a write at {whose} is an access to a memory of {all} elements");
+            self.values.note(what, ACCESS_REMEDY);
+            let condition = self.values.path_condition()?;
+            return self.write_row(&access, data, &condition);
+        }
+        if all > 1 {
+            let what = format!("a write at {whose} touches {all} elements");
+            self.values.note(what, &format!("{all} choices of {} bits", bytes * 8));
         }
         let places = offsets(indexed.offset, &counts);
         if self.write_at_once(indexed, &counts, &places, (bytes, data))? {

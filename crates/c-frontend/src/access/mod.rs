@@ -12,10 +12,11 @@ pub(crate) mod indexed;
 pub(crate) mod lanes;
 pub(crate) mod load_store;
 pub(crate) mod oblivious;
+pub(crate) mod rows;
 pub(crate) mod tables;
 pub(crate) mod write_at_once;
 
-use crate::access::oblivious::ReadMemories;
+use crate::access::oblivious::ArrayMemories;
 use crate::data::CellValue;
 use crate::data::constant::data_of;
 use crate::evaluate::OperationEvaluator;
@@ -33,7 +34,7 @@ pub(crate) struct MemoryModel {
     pub(crate) private_places: Vec<(u32, u64, u64)>,
     /// Whether large arrays may be memories: not in programs of several blocks.
     has_memories: bool,
-    read_memories: ReadMemories,
+    array_memories: ArrayMemories,
 }
 
 impl MemoryModel {
@@ -43,7 +44,7 @@ impl MemoryModel {
             memory: ObjectStore::default(),
             private_places: Vec::new(),
             has_memories,
-            read_memories: ReadMemories::default(),
+            array_memories: ArrayMemories::default(),
         }
     }
 }
@@ -57,13 +58,17 @@ impl MemoryModel {
         bytes: u8,
     ) -> Result<CellValue, ExecutionStop> {
         match self.memory.find(object, offset, bytes) {
-            LoadResult::Whole(data) => Ok(data),
+            LoadResult::Whole(data) => Ok(self.stored(data)),
             LoadResult::Unread(..) if self.values.scope.dry_run.is_some() => Ok(CellValue::Hidden),
             LoadResult::Unread(leaf, row) => {
                 self.read_chunk(object, leaf, row);
                 self.read(object, offset, bytes)
             }
-            LoadResult::Parts(parts) => self.values.join(parts, offset, bytes),
+            LoadResult::Parts(parts) => {
+                let stored = |(data, at, bytes)| (self.stored(data), at, bytes);
+                let parts = parts.into_iter().map(stored).collect();
+                self.values.join(parts, offset, bytes)
+            }
         }
     }
 
@@ -83,7 +88,7 @@ impl MemoryModel {
         }
         self.memory.refine(object, offset, u64::from(bytes));
         for (begin, old, size) in self.memory.straddlers(object, offset, u64::from(bytes)) {
-            let granule = self.memory.object(object).granule;
+            let (granule, old) = (self.memory.object(object).granule, self.stored(old));
             for at in (begin..begin + u64::from(size)).step_by(granule as usize) {
                 let part =
                     self.values.join(vec![(old.clone(), begin as i64, size)], at, granule as u8)?;

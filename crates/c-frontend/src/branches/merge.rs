@@ -122,15 +122,15 @@ impl MemoryModel {
             let (data, cells) = match self.entries([yes, no], object, index)? {
                 [Some((a, n)), Some((b, m))] if n == m => {
                     let width = (u64::from(n) * granule * 8) as u16;
-                    (self.values.select(condition, &a, &b, width)?, n)
+                    (self.select_stored(condition, a, b, width)?, n)
                 }
                 [Some(_), Some((b, n))] if self.is_undefined(yes, object, index, n) => {
                     let width = (u64::from(n) * granule * 8) as u16;
-                    (self.values.select(condition, &CellValue::Undefined, &b, width)?, n)
+                    (self.select_stored(condition, CellValue::Undefined, b, width)?, n)
                 }
                 [Some((a, n)), Some(_)] if self.is_undefined(no, object, index, n) => {
                     let width = (u64::from(n) * granule * 8) as u16;
-                    (self.values.select(condition, &a, &CellValue::Undefined, width)?, n)
+                    (self.select_stored(condition, a, CellValue::Undefined, width)?, n)
                 }
                 _ => {
                     let a = self.piece(yes, object, index)?;
@@ -152,5 +152,20 @@ impl MemoryModel {
             self.scatter(object, &places, bytes, &data)?;
         }
         Ok(())
+    }
+
+    /// A choice between what lies in cells.
+    fn select_stored(
+        &mut self,
+        condition: &CellValue,
+        a: CellValue,
+        b: CellValue,
+        width: u16,
+    ) -> Result<CellValue, ExecutionStop> {
+        if a.is_same(&b) {
+            return Ok(a);
+        }
+        let (a, b) = (self.stored(a), self.stored(b));
+        self.values.select(condition, &a, &b, width)
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod vectors;
 
 use crate::data::CellValue;
 use crate::evaluate::report::ExecutionStop;
+use crate::evaluate::scope::ArmCondition;
 use crate::frame::{Continuation, ExecutionOutcome, Frame, PathOutcome};
 use crate::interpreter::{Interpreter, with_stack};
 use crate::ir::Binary;
@@ -44,11 +45,17 @@ impl<'m> Interpreter<'m> {
         let leaves = shape.left_before(block, join);
         let stops: Vec<u32> = until.iter().copied().chain(join).chain(leaves.clone()).collect();
         let place = self.access.values.report.place;
+        if self.access.values.scope.secret_branches == 0 {
+            self.access.memory.begin_branch();
+        }
         self.access.values.scope.secret_branches += 1;
         let mut arms = Vec::with_capacity(paths.len() + 1);
-        for target in paths.iter().map(|(_, target)| *target).chain([default]) {
-            arms.push(self.outcomes(frame, Continuation::Block(block, target), &stops)?);
+        for (condition, target) in &paths {
+            let arm = ArmCondition::holds(condition.clone());
+            arms.push(self.outcomes(frame, arm, Continuation::Block(block, *target), &stops)?);
         }
+        let none = ArmCondition::none_of(paths.iter().map(|(bit, _)| bit.clone()).collect());
+        arms.push(self.outcomes(frame, none, Continuation::Block(block, default), &stops)?);
         self.access.values.report.place = place;
         let mut found = self.access.gather_arms(frame, &paths, arms)?;
         // Rest of the loops first, the innermost foremost: they lead to where the paths meet.
@@ -73,16 +80,22 @@ impl<'m> Interpreter<'m> {
         }
     }
 
-    /// Runs on from `next`, and undoes what that changes: how it may end.
+    /// Runs an arm on from `next`, and undoes what that changes: how it may end.
     fn outcomes(
         &mut self,
         frame: &mut Frame<'m>,
+        arm: ArmCondition,
         next: Continuation,
         stops: &[u32],
     ) -> Result<Vec<PathOutcome>, ExecutionStop> {
         self.access.memory.open_log();
+        self.access.values.scope.arms.push(arm);
         let end = with_stack(|| self.run(frame, next, stops));
+        self.access.values.scope.arms.pop();
         let log = self.access.memory.undo();
+        if self.access.values.scope.dry_run.is_none() {
+            self.access.memory.end_arm(&log);
+        }
         Ok(match end? {
             ExecutionOutcome::Never => Vec::new(),
             ExecutionOutcome::Split(outcomes) => {
@@ -123,7 +136,8 @@ impl<'m> Interpreter<'m> {
         let stops: Vec<u32> = until.iter().copied().chain(waiting).collect();
         self.access.memory.open_log();
         self.access.memory.apply(&log);
-        let further = self.outcomes(frame, Continuation::Joined(block, phis), &stops);
+        let arm = ArmCondition::holds(condition.clone());
+        let further = self.outcomes(frame, arm, Continuation::Joined(block, phis), &stops);
         let log = self.access.memory.undo();
         for outcome in further? {
             let own = self.access.values.binary(Binary::And, 1, &condition, &outcome.condition)?;

@@ -30,6 +30,8 @@ pub(crate) enum CellValue {
     Secret(Rc<Value>),
     /// One lane of a secret, not cut out yet.
     Lane(Rc<Value>, u32),
+    /// In a cell: what a row of a memory is (`access/rows.rs`).
+    Row(u32, u32),
     /// A public integer that is known when the program runs, as [`CellValue::Public`] without a
     /// sign.
     Opened(Register),
@@ -51,6 +53,18 @@ pub(crate) struct Indexed {
     pub(crate) object: u32,
     pub(crate) offset: i64,
     pub(crate) terms: Vec<IndexTerm>,
+}
+
+impl Indexed {
+    /// Whether both are surely the same address.
+    pub(crate) fn is_same(&self, other: &Indexed) -> bool {
+        let is_same = |(a, b): (&IndexTerm, &IndexTerm)| {
+            (a.width, a.stride) == (b.width, b.stride) && a.index.is_same(&b.index)
+        };
+        (self.object, self.offset, self.terms.len())
+            == (other.object, other.offset, other.terms.len())
+            && self.terms.iter().zip(&other.terms).all(is_same)
+    }
 }
 
 /// A secret index of `width` bits, `stride` bytes each, below `bound` where C says so.
@@ -86,6 +100,7 @@ impl CellValue {
             (CellValue::Pointer(a, x), CellValue::Pointer(b, y)) => (a, x) == (b, y),
             (CellValue::Function(a), CellValue::Function(b)) => a == b,
             (CellValue::Opened(a), CellValue::Opened(b)) => a == b,
+            (CellValue::Row(a, x), CellValue::Row(b, y)) => (a, x) == (b, y),
             (CellValue::Secret(a), CellValue::Secret(b)) => Rc::ptr_eq(a, b),
             (CellValue::Lane(a, i), CellValue::Lane(b, j)) => Rc::ptr_eq(a, b) && i == j,
             (CellValue::Spread(a), CellValue::Spread(b)) => a == b,

@@ -1,6 +1,10 @@
 //! The regions that enclose the running code.
 
+use crate::data::CellValue;
+use crate::evaluate::OperationEvaluator;
 use crate::evaluate::dry_run::DryRun;
+use crate::evaluate::report::ExecutionStop;
+use crate::ir::Binary;
 
 /// The secret branches, lanes and dry run that the running code is inside of.
 pub(crate) struct EnclosingRegions {
@@ -8,6 +12,8 @@ pub(crate) struct EnclosingRegions {
     pub(crate) lanes: u32,
     /// Secret branches that are being run.
     pub(crate) secret_branches: u32,
+    /// When the arms are taken that are being run, the innermost last.
+    pub(crate) arms: Vec<ArmCondition>,
     /// Strips of lanes that are being run.
     pub(crate) strips: u32,
     pub(crate) dry_run: Option<DryRun>,
@@ -15,7 +21,13 @@ pub(crate) struct EnclosingRegions {
 
 impl Default for EnclosingRegions {
     fn default() -> EnclosingRegions {
-        EnclosingRegions { lanes: 1, secret_branches: 0, strips: 0, dry_run: None }
+        EnclosingRegions {
+            lanes: 1,
+            secret_branches: 0,
+            arms: Vec::new(),
+            strips: 0,
+            dry_run: None,
+        }
     }
 }
 
@@ -24,5 +36,51 @@ impl EnclosingRegions {
     /// this runs at all, nor for one of several iterations that run together.
     pub(crate) fn is_unconditional(&self) -> bool {
         self.secret_branches == 0 && self.strips == 0 && self.dry_run.is_none()
+    }
+}
+
+/// When an arm is taken, if the branch is reached.
+pub(crate) struct ArmCondition {
+    /// One of these holds, or with `is_negated` none of them.
+    pub(crate) any: Vec<CellValue>,
+    pub(crate) is_negated: bool,
+    /// Whether the branch is reached as well, once that was computed.
+    whole: Option<CellValue>,
+}
+
+impl ArmCondition {
+    /// Where one condition holds.
+    pub(crate) fn holds(condition: CellValue) -> ArmCondition {
+        ArmCondition { any: vec![condition], is_negated: false, whole: None }
+    }
+
+    /// Where none of these holds.
+    pub(crate) fn none_of(conditions: Vec<CellValue>) -> ArmCondition {
+        ArmCondition { any: conditions, is_negated: true, whole: None }
+    }
+}
+
+impl OperationEvaluator {
+    /// Whether all arms are taken that are being run.
+    pub(crate) fn path_condition(&mut self) -> Result<CellValue, ExecutionStop> {
+        let mut whole = CellValue::bit(true);
+        for at in 0..self.scope.arms.len() {
+            let arm = &self.scope.arms[at];
+            if let Some(known) = &arm.whole {
+                whole = known.clone();
+                continue;
+            }
+            let (any, is_negated) = (arm.any.clone(), arm.is_negated);
+            let mut own = CellValue::bit(false);
+            for condition in any {
+                own = self.binary(Binary::Or, 1, &own, &condition)?;
+            }
+            if is_negated {
+                own = self.binary(Binary::Xor, 1, &own, &CellValue::bit(true))?;
+            }
+            whole = self.binary(Binary::And, 1, &whole, &own)?;
+            self.scope.arms[at].whole = Some(whole.clone());
+        }
+        Ok(whole)
     }
 }

@@ -92,12 +92,47 @@ impl ObjectStore {
             unreachable!("a table is made cells before it is written")
         };
         let Some(place) = cells.cell_mut(index as usize, &mut self.budget) else { return };
-        self.versions += 1;
         let old = std::mem::replace(place, cell);
-        self.objects[object as usize].version = self.versions;
+        self.touch(object);
         if let Some(log) = self.logs.last_mut() {
             log.cells.entry((object, index)).or_insert(old);
         }
+    }
+
+    /// Gives an object a new version, which is returned.
+    pub(crate) fn touch(&mut self, object: u32) -> u64 {
+        self.versions += 1;
+        self.objects[object as usize].version = self.versions;
+        self.versions
+    }
+
+    /// Begins a secret branch that is in no other one.
+    pub(crate) fn begin_branch(&mut self) {
+        self.before_branch = self.versions;
+    }
+
+    /// Notes that an arm has ended, whose changes wait in a log.
+    pub(crate) fn end_arm(&mut self, log: &Log) {
+        for (object, _) in &log.granules {
+            self.objects[*object as usize].arm_ended = self.versions;
+        }
+    }
+
+    /// Whether a log has cells of the object: one that is open, or one of an arm of the secret branches at hand, which may
+    /// wait for other arms.
+    pub(crate) fn is_logged(&self, object: u32) -> bool {
+        let is_waiting = self.object(object).arm_ended > self.before_branch;
+        is_waiting
+            || self.logs.iter().any(|log| log.cells.keys().any(|(changed, _)| *changed == object))
+    }
+
+    /// Changes are not logged until the logs are put back.
+    pub(crate) fn set_logs_aside(&mut self) -> Vec<Log> {
+        std::mem::take(&mut self.logs)
+    }
+
+    pub(crate) fn put_logs_back(&mut self, logs: Vec<Log>) {
+        self.logs = logs;
     }
 
     /// From now on changes are logged.

@@ -29,8 +29,9 @@ pub(crate) struct ObjectStore {
     released: Vec<u32>,
     logs: Vec<Log>,
     budget: CellBudget,
-    /// The last version that an object was given.
+    /// The last version that an object was given, and the one before the outermost secret branch at hand.
     versions: u64,
+    before_branch: u64,
 }
 
 /// Why an access is impossible.
@@ -64,7 +65,9 @@ impl ObjectStore {
     ) -> u32 {
         self.versions += 1;
         let object = Object {
+            born: self.versions,
             version: self.versions,
+            arm_ended: 0,
             memories_made: 0,
             name: name.to_owned(),
             size,

@@ -19,8 +19,12 @@ pub(crate) struct Object {
     pub(crate) storage: ObjectStorage,
     pub(crate) is_constant: bool,
     pub(crate) is_alive: bool,
+    /// Its first version.
+    pub(crate) born: u64,
     /// Changes when something is written to it; two objects never have the same one.
     pub(crate) version: u64,
+    /// Its version when the last arm ended that had changed it.
+    pub(crate) arm_ended: u64,
     /// How many memories were made of it (`access/oblivious.rs`).
     pub(crate) memories_made: u32,
 }

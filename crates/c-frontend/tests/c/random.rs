@@ -6,7 +6,7 @@
 //! masked, all variables are set. Expressions have no side effects.
 
 /// SplitMix64 (Steele, Lea, Flood, 2014).
-struct TestRng(u64);
+pub(super) struct TestRng(pub(super) u64);
 
 impl TestRng {
     fn next(&mut self) -> u64 {
@@ -16,11 +16,11 @@ impl TestRng {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+    pub(super) fn of<'a>(&mut self, all: &[&'a str]) -> &'a str {
         all[self.below(all.len() as u64) as usize]
     }
 }

@@ -116,7 +116,7 @@ impl Cut for QuicCut {
         self.connection.close(VarInt::from_u32(1), b"");
     }
 
-    fn is_writable(&self) -> bool {
+    fn is_writable(&self, _bytes: usize) -> bool {
         // Not known without a lock that its thread holds; so the channel's thread writes.
         false
     }

@@ -77,7 +77,7 @@ struct NoCut;
 impl Cut for NoCut {
     fn cut(&self) {}
 
-    fn is_writable(&self) -> bool {
+    fn is_writable(&self, _bytes: usize) -> bool {
         true
     }
 }

@@ -177,6 +177,37 @@ fn keep_alives_bridge_a_long_silence() -> Result<(), ChannelError> {
     Ok(())
 }
 
+/// A party that has waited sends its first bytes before anybody asks for it; the other one has them although nothing was
+/// flushed.
+#[test]
+fn first_bytes_after_a_wait_leave_at_once() -> Result<(), ChannelError> {
+    const LENGTH: usize = 20 * 1024;
+    for over in [TestTransport::Tcp, TestTransport::Tls] {
+        let (mut a, mut b) = pair(over);
+        let there = thread::spawn(move || -> Result<_, ChannelError> {
+            // Buffers of the system grow with what goes through them.
+            receive_pattern(&mut b, 1_000_000)?;
+            b.send(&[1])?;
+            b.flush()?;
+            receive_pattern(&mut b, LENGTH)?;
+            b.send(&[2])?;
+            b.flush()?;
+            Ok(b)
+        });
+        send_pattern(&mut a, 1_000_000)?;
+        a.recv(&mut [0])?;
+        // Its sending thread rests by then.
+        thread::sleep(Duration::from_millis(50));
+        a.send_with(LENGTH, |buffer| {
+            buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = pattern(at));
+        })?;
+        // Without a flush: this would wait for ever if the bytes were still here.
+        a.recv(&mut [0])?;
+        close_both(a, there.join().expect("it does not panic")?);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_simulated_round_trip_takes_its_time() -> Result<(), ChannelError> {
     const RTT: Duration = Duration::from_millis(60);

@@ -136,6 +136,12 @@ pub(crate) struct BenchArguments {
     /// For oram: compare the method that is chosen with each method, over a grid of sizes
     #[arg(long, conflicts_with = "programs")]
     pub(crate) grid: bool,
+    /// For oram: draw the figures of accesses and crossovers into this directory (SVG), with their numbers (CSV)
+    #[arg(long, value_name = "DIR", conflicts_with = "grid")]
+    pub(crate) pictures: Option<PathBuf>,
+    /// For --pictures: curves of another system in the same pictures, as CSV: picture,curve,x,y
+    #[arg(long, value_name = "FILE", requires = "pictures")]
+    pub(crate) beside: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -79,8 +79,10 @@ pub(crate) fn run(
 
 /// Refuses what a subject would not look at.
 fn check_choice(bench: &BenchArguments) -> Result<(), Failure> {
-    if bench.what != BenchSubject::Oram && (bench.grid || bench.seconds.is_some()) {
-        return Err(Failure::usage("--seconds and --grid are options of `bench oram`"));
+    let is_of_oram = bench.grid || bench.seconds.is_some() || bench.pictures.is_some();
+    if bench.what != BenchSubject::Oram && is_of_oram {
+        let message = "--seconds, --grid and --pictures are options of `bench oram`";
+        return Err(Failure::usage(message));
     }
     let known = match bench.what {
         BenchSubject::Plan | BenchSubject::Kernels | BenchSubject::Paging => return Ok(()),

@@ -79,7 +79,7 @@ pub(crate) fn run(
         Ok((planned, _)) => planned,
         Err(failure) => {
             if !console.is_json {
-                describe((&description, traced.computing), console)?;
+                describe((&description, traced.computing), &traced.openings()?, console)?;
                 return Err(failure);
             }
             let choice = (candidate.protocol, candidate.variant);
@@ -104,6 +104,7 @@ pub(crate) fn run(
             false => document["statistical_distance"] = distance::distance_json(planned, false),
         }
         document["learns"] = json!(learns);
+        document["openings"] = json!(planned.openings()?);
         document["rounds_before_batching"] = json!(rounds_alone(planned)?);
         if field_of(planned.plan()).is_some() {
             document["multiplications"] = json!(multiplications(planned.plan()));
@@ -116,7 +117,8 @@ pub(crate) fn run(
         console.document(document);
         return Ok(());
     }
-    describe((&planned.description, planned.computing), console)?;
+    let openings = planned.openings()?;
+    describe((&planned.description, planned.computing), &openings, console)?;
     if let Some(sentence) = learns {
         console.print(&format!("{:<9} {sentence}", "learns"))?;
     }
@@ -220,7 +222,7 @@ fn rounds_alone(planned: &PlannedFile) -> Result<Option<u64>, Failure> {
     planned.file.reader()?.for_each::<Failure>(|instruction| {
         let begins = !instruction.op.is_directive() && instruction.phase != Phase::Finish;
         rounds += u64::from(match instruction.op {
-            Op::Reveal | Op::Locate => 1,
+            Op::Reveal | Op::Locate => u32::from(begins),
             // All rows that a party is told take one round.
             Op::Tell => u32::from(instruction.immediates[1] == 0),
             op if op.is_stateful() || !begins => 0,

@@ -1,12 +1,14 @@
 //! [`Batch`]: correlated randomness of one kind, made together, column by column.
 
 use phineus_crypto::Block;
+use phineus_crypto::point_function::PointBits;
 use phineus_ot::packing::copy_bits;
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS, KNOWN_ROW_BITS};
-use super::{KNOWN_WIDTH_MAX, Kind};
+use super::point_functions::batch_points;
+use super::{KNOWN_WIDTH_MAX, Kind, POINT_BITS_MAX};
 use crate::demand::BatchScale;
 use crate::generator::RandomnessBatch;
 use crate::stored::StoredBatch;
@@ -19,11 +21,11 @@ pub(super) const COLUMNS_MAX: usize = 3;
 
 impl Kind {
     /// Columns of this kind: `a`, `b`, `c` of triples, `a`, `c` of pairs, bits and elements of
-    /// shared bits.
+    /// shared bits, points and keys.
     pub(super) fn columns(self) -> usize {
         match self {
             Kind::BitTriple | Kind::RingTriple { .. } | Kind::KnownTriple { .. } => 3,
-            Kind::SquarePair { .. } | Kind::SharedBit { .. } => 2,
+            Kind::SquarePair { .. } | Kind::SharedBit { .. } | Kind::PointFunction { .. } => 2,
         }
     }
 
@@ -31,7 +33,7 @@ impl Kind {
     pub(super) fn is_packed(self, column: usize) -> bool {
         match self {
             Kind::BitTriple | Kind::KnownTriple { .. } => true,
-            Kind::SharedBit { .. } => column == 0,
+            Kind::SharedBit { .. } | Kind::PointFunction { .. } => column == 0,
             Kind::RingTriple { .. } | Kind::SquarePair { .. } => false,
         }
     }
@@ -40,6 +42,7 @@ impl Kind {
     pub(super) fn strings(self, column: usize) -> usize {
         match self {
             Kind::KnownTriple { width, .. } if column > 0 => width.into(),
+            Kind::PointFunction { bits } => bits.into(),
             Kind::KnownTriple { .. }
             | Kind::BitTriple
             | Kind::SharedBit { .. }
@@ -48,11 +51,23 @@ impl Kind {
         }
     }
 
+    /// Words of each element in a column that is not packed.
+    fn element_words(self) -> usize {
+        match self {
+            Kind::PointFunction { bits } => 2 * PointBits::new(bits).key_blocks(),
+            Kind::BitTriple
+            | Kind::RingTriple { .. }
+            | Kind::SquarePair { .. }
+            | Kind::SharedBit { .. }
+            | Kind::KnownTriple { .. } => 1,
+        }
+    }
+
     /// Words of a column of `count` elements.
     pub(super) fn column_words(self, column: usize, count: usize) -> usize {
         match self.is_packed(column) {
             true => self.strings(column) * count.div_ceil(64),
-            false => count,
+            false => self.element_words() * count,
         }
     }
 
@@ -64,7 +79,7 @@ impl Kind {
     /// Bits of an element.
     ///
     /// # Panics
-    /// If it is not in 1 to 64, or to 128 of rows.
+    /// If it is not in 1 to 64, or to 128 of rows, or to 27 of points.
     pub fn width(self) -> u16 {
         let (width, most) = match self {
             Kind::BitTriple => (1, 1),
@@ -72,6 +87,7 @@ impl Kind {
                 (width, RING_WIDTH_MAX)
             }
             Kind::KnownTriple { width, .. } => (width, KNOWN_WIDTH_MAX),
+            Kind::PointFunction { bits } => (bits, POINT_BITS_MAX),
         };
         assert!((1..=most).contains(&width), "an element has 1 to {most} bits");
         width
@@ -87,6 +103,7 @@ impl Kind {
             Kind::SquarePair { .. } => 2 * (ots / (width - 1).max(1)),
             Kind::SharedBit { .. } => 2 * ots,
             Kind::KnownTriple { .. } => ots * KNOWN_ROW_BITS / width.max(KNOWN_ROW_BITS),
+            Kind::PointFunction { bits } => batch_points(PointBits::new(bits), scale),
         };
         elements.min(scale.of(BATCH_ELEMENTS))
     }
@@ -144,7 +161,9 @@ impl Batch {
                 let both = source.chunks_exact(own).zip(target.chunks_exact_mut(wanted));
                 both.for_each(|(source, target)| copy_bits(source, from, target, to, count));
             } else {
-                target[to..to + count].copy_from_slice(&source[from..from + count]);
+                let words = self.kind.element_words();
+                let source = &source[words * from..][..words * count];
+                target[words * to..][..words * count].copy_from_slice(source);
             }
         }
     }
@@ -181,18 +200,24 @@ impl StoredBatch for Batch {
             Kind::SquarePair { .. } => (3, 0),
             Kind::SharedBit { .. } => (4, 0),
             Kind::KnownTriple { owner, .. } => (5, owner.into()),
+            Kind::PointFunction { .. } => (6, 0),
         };
         [code, kind.width().into(), owner]
     }
 
     fn kind_of([code, width, owner]: [u32; 3]) -> Option<Kind> {
-        let most = if code == 5 { KNOWN_WIDTH_MAX } else { RING_WIDTH_MAX };
+        let most = match code {
+            5 => KNOWN_WIDTH_MAX,
+            6 => POINT_BITS_MAX,
+            _ => RING_WIDTH_MAX,
+        };
         let width = u16::try_from(width).ok().filter(|width| (1..=most).contains(width))?;
         match (code, owner) {
             (1, 0) => (width == 1).then_some(Kind::BitTriple),
             (2, 0) => Some(Kind::RingTriple { width }),
             (3, 0) => Some(Kind::SquarePair { width }),
             (4, 0) => Some(Kind::SharedBit { width }),
+            (6, 0) => Some(Kind::PointFunction { bits: width }),
             (5, _) => u16::try_from(owner).ok().map(|owner| Kind::KnownTriple { owner, width }),
             _ => None,
         }

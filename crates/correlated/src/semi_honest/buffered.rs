@@ -193,4 +193,14 @@ impl<S: BatchSource<Batch>> CorrelatedRandomness for Buffered<S> {
     ) -> Result<(), CorrelatedError> {
         self.take_words(Kind::KnownTriple { owner, width }, count, &mut [bits, rows, products])
     }
+
+    fn point_functions(
+        &mut self,
+        bits: u16,
+        count: usize,
+        points: &mut [u64],
+        keys: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        self.take_words(Kind::PointFunction { bits }, count, &mut [points, keys])
+    }
 }

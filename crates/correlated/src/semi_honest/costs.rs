@@ -4,8 +4,10 @@
 //! shared bits differ by the direction when a count is odd, and triples of a bit that one party knows take OTs between
 //! this one and each other.
 
+use phineus_crypto::point_function::PointBits;
 use phineus_ot::{Correlation, OtKind, product_bytes};
 
+use super::point_functions::{correction_bytes, correction_rounds, ots_of_a_point};
 use super::schedule::batches;
 use super::shared_bits::lower_half;
 use super::{Demand, Kind};
@@ -144,7 +146,8 @@ pub fn ots_of_a_direction(demand: &Demand) -> u64 {
         Kind::BitTriple
         | Kind::RingTriple { .. }
         | Kind::SquarePair { .. }
-        | Kind::SharedBit { .. } => 0,
+        | Kind::SharedBit { .. }
+        | Kind::PointFunction { .. } => 0,
     });
     let parties = owners.max().unwrap_or(0).max(2);
     let of_pair = |pair| {
@@ -161,7 +164,8 @@ pub fn ots_of_a_party(kind: Kind, count: usize, parties: usize) -> usize {
         Kind::BitTriple
         | Kind::RingTriple { .. }
         | Kind::SquarePair { .. }
-        | Kind::SharedBit { .. } => {
+        | Kind::SharedBit { .. }
+        | Kind::PointFunction { .. } => {
             let (by_lower, by_higher) = offered_ots(kind, count, PartyPair::of(0, 1, parties));
             by_lower + by_higher
         }
@@ -193,6 +197,10 @@ pub fn offered_ots(kind: Kind, count: usize, pair: PartyPair) -> (usize, usize) 
         Kind::SharedBit { .. } => {
             let lower = lower_half(count);
             (lower, count - lower)
+        }
+        Kind::PointFunction { bits } => {
+            let ots = count * ots_of_a_point(PointBits::new(bits));
+            (ots, ots)
         }
     }
 }
@@ -236,5 +244,11 @@ pub fn batch_costs(kind: Kind, count: usize, pair: PartyPair, ot: impl Into<OtKi
         }
         // All pairs go at once: those without OTs wait for those of the owner.
         Kind::KnownTriple { .. } => costs(0, 0, 1),
+        Kind::PointFunction { bits } => {
+            let points = PointBits::new(bits);
+            let corrections = correction_bytes(points, count);
+            let of_ots = u64::from(ots > 0);
+            costs(corrections, corrections, of_ots + correction_rounds(points))
+        }
     }
 }

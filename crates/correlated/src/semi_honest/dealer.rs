@@ -3,6 +3,7 @@
 //! **There is no security at all:** every party can compute the shares of all others.
 //! All parties make the same calls; each call draws all parties' shares and keeps its own.
 
+use phineus_crypto::point_function::{PointBits, deal};
 use phineus_crypto::{Block, Prg};
 use phineus_ot::packing::mask;
 
@@ -160,6 +161,37 @@ impl CorrelatedRandomness for Dealer {
         }
         let strings = [bits, rows, products].into_iter().flat_map(|words| words.chunks_mut(n));
         strings.for_each(|string| clear_beyond(count, string));
+        Ok(())
+    }
+
+    fn point_functions(
+        &mut self,
+        bits: u16,
+        count: usize,
+        points: &mut [u64],
+        keys: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        assert_eq!(self.parties, 2, "point functions are of two parties");
+        let (kind, of) = (Kind::PointFunction { bits }, PointBits::new(bits));
+        for (column, words) in [&*points, &*keys].into_iter().enumerate() {
+            assert_eq!(words.len(), kind.column_words(column, count), "room for what is asked");
+        }
+        points.fill(0);
+        let (words, blocks) = (count.div_ceil(64), of.key_blocks());
+        let mut drawn = [0; 2].map(|_| vec![Block::ZERO; blocks]);
+        for (number, key) in keys.chunks_exact_mut(2 * blocks).enumerate() {
+            let below = mask(bits.into());
+            let shares = [self.word() & below, self.word() & below];
+            let [first, second] = &mut drawn;
+            deal(of, shares[0] ^ shares[1], &mut self.prg, [first, second]);
+            for (bit, string) in points.chunks_exact_mut(words).enumerate() {
+                string[number / 64] |= (shares[self.me] >> bit & 1) << (number % 64);
+            }
+            for (words, block) in key.chunks_exact_mut(2).zip(&drawn[self.me]) {
+                let bits = block.to_bits();
+                words.copy_from_slice(&[bits as u64, (bits >> 64) as u64]);
+            }
+        }
         Ok(())
     }
 }

@@ -8,7 +8,7 @@
 //!   (Asharov, Lindell, Schneider, Zohner, CCS 2013, Section 5.2).
 //! * Three parties and more: choices are the same towards all peers, and one bit per OT corrects
 //!   `m_0 ^ m_1` to the same `a`.
-//! * Triples of a bit that one party knows: `known_triples`.
+//! * Triples of a bit that one party knows: `known_triples`. Functions that are 1 at one point: `point_functions`.
 //! * Triples and square pairs in `Z_2^w`: `phineus_ot::product`. The cross products of a square come
 //!   twice, so they are needed in `Z_2^(w-1)` only, and one direction of a pair suffices: each
 //!   direction does one half of a batch.
@@ -20,6 +20,7 @@
 
 use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
+use phineus_crypto::point_function::PointBits;
 use phineus_ot::packing::{mask, pack, unpack};
 use phineus_ot::{ChoiceBits, OtKind, SessionId};
 use zerocopy::IntoBytes;
@@ -27,7 +28,8 @@ use zeroize::Zeroizing;
 
 use super::costs::{PartyPair, offered_ots};
 use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_max};
-use super::pair::{PeerOts, pair};
+use super::pair::{PeerOts, pair, point_keys};
+use super::point_functions::PointBuffers;
 use super::{Batch, Kind};
 use crate::CorrelatedError;
 use crate::demand::BatchScale;
@@ -44,6 +46,10 @@ pub struct Generator<C> {
     scale: BatchScale,
     /// Batches of triples of bits that can be begun before the first is finished.
     pub(super) begun_max: usize,
+    /// Draws the public keys of the hashes of point functions, the same at both parties.
+    pub(super) point_keys: Prg,
+    /// Memory of the last batch of point functions.
+    pub(super) point_buffers: PointBuffers,
 }
 
 impl<C: Channel> Generator<C> {
@@ -97,7 +103,9 @@ impl<C: Channel> Generator<C> {
         let scratch = Zeroizing::new(vec![0; scale.of(BATCH_ELEMENTS)]);
         // Between three parties and more, triples take corrections besides.
         let begun_max = if count == 2 { begun_max(kind, scale, parties.ahead_bytes()) } else { 0 };
-        Ok(Generator { parties, pairs, prg, scratch, scale, begun_max })
+        let point_keys = point_keys(session);
+        let point_buffers = PointBuffers::default();
+        Ok(Generator { parties, pairs, prg, scratch, scale, begun_max, point_keys, point_buffers })
     }
 
     /// Bytes of memory that a generator holds, channels not included.
@@ -153,6 +161,9 @@ impl<C: Channel> Generator<C> {
             Kind::KnownTriple { owner, .. } => {
                 let size = (width.into(), count);
                 self.known_triples(owner.into(), size, first, second, third)
+            }
+            Kind::PointFunction { bits } => {
+                self.point_functions((PointBits::new(bits), count), first, second)
             }
         }
     }

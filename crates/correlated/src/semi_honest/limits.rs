@@ -18,6 +18,13 @@ pub const BATCH_ELEMENTS: usize = 1 << 16;
 /// fewer. So a column of rows is 128 KiB.
 pub(super) const KNOWN_ROW_BITS: usize = 16;
 
+/// Leaves of all functions of a batch that are 1 at one point: 16 MiB, all of the largest function. A batch takes a round
+/// for each level, which smaller ones share.
+pub(super) const POINT_BATCH_LEAVES: usize = 1 << 20;
+
+/// OTs of such a batch in each direction: with both directions and all messages, 384 KiB.
+pub(super) const POINT_BATCH_OTS: usize = 1 << 13;
+
 /// The smallest `k` of the extension, whose messages are the longest: 128 / k bits per OT.
 pub const FIELD_BITS_MIN: usize = 2;
 

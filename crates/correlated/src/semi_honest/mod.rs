@@ -1,5 +1,5 @@
 //! Semi-honest correlated randomness, made before the inputs are known: multiplication triples, also of a bit that one
-//! party knows, square pairs, shared bits.
+//! party knows, square pairs, shared bits, functions that are 1 at one point.
 //!
 //! Read `generator` first. What each module is:
 //!
@@ -24,6 +24,7 @@ mod known_triples;
 pub mod limits;
 mod live;
 mod pair;
+mod point_functions;
 mod schedule;
 mod shared_bits;
 
@@ -37,6 +38,7 @@ pub use buffered::{Binding, Buffered, Sequential, Stored};
 pub use dealer::Dealer;
 pub use generator::Generator;
 pub use live::Live;
+pub use phineus_crypto::point_function::POINT_BITS_MAX;
 pub use schedule::{Demand, Schedule};
 
 /// A kind of correlated randomness.
@@ -66,6 +68,11 @@ pub enum Kind {
         owner: u16,
         /// Bits of a row, at most [`KNOWN_WIDTH_MAX`].
         width: u16,
+    },
+    /// A function that is 1 at one of `2^bits` points: XOR shares of the point, and a key for each of two parties.
+    PointFunction {
+        /// Bits of a point, at most [`POINT_BITS_MAX`].
+        bits: u16,
     },
 }
 
@@ -152,5 +159,22 @@ pub trait CorrelatedRandomness: Send {
         bits: &mut [u64],
         rows: &mut [u64],
         products: &mut [u64],
+    ) -> Result<(), CorrelatedError>;
+
+    /// `count` functions that are 1 at one of `2^bits` points, between two parties: in `points` XOR shares of the points, as
+    /// rows of [`CorrelatedRandomness::known_triples`], and in `keys` this party's keys one after another, two words to a
+    /// block ([`phineus_crypto::point_function`]).
+    ///
+    /// # Errors
+    /// When a channel, a peer or the storage fails.
+    ///
+    /// # Panics
+    /// If a buffer has not just the words that are asked for, or more is asked for than was demanded.
+    fn point_functions(
+        &mut self,
+        bits: u16,
+        count: usize,
+        points: &mut [u64],
+        keys: &mut [u64],
     ) -> Result<(), CorrelatedError>;
 }

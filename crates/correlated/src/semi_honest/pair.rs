@@ -71,6 +71,16 @@ fn link(session: &SessionId, sender: usize, receiver: usize) -> SessionId {
     SessionId::new(digest.into())
 }
 
+/// The generator of the public keys of point functions in a session.
+pub(super) fn point_keys(session: &SessionId) -> Prg {
+    let digest = Sha256::new()
+        .chain_update(b"phineus point functions 1")
+        .chain_update(session.as_bytes())
+        .finalize();
+    let (half, _) = digest.split_first_chunk::<16>().expect("a digest has 32 bytes");
+    Prg::from_seed(Block::from_bits(u128::from_le_bytes(*half)))
+}
+
 /// The OTs with `peer`.
 pub(super) fn pair(pairs: &mut [Option<PeerOts>], peer: usize) -> &mut PeerOts {
     pairs[peer].as_mut().expect("there is a pair for every peer")

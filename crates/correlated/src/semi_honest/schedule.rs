@@ -1,7 +1,10 @@
 //! [`Demand`] and [`Schedule`] of this correlated randomness.
 
 use super::Kind;
+use phineus_crypto::point_function::PointBits;
+
 use super::limits::{BATCHES_BEGUN, batches_ahead};
+use super::point_functions::making_bytes;
 use crate::demand::{self, BatchScale, RandomnessKind};
 
 pub use crate::demand::batches;
@@ -50,6 +53,19 @@ impl demand::Demand<Kind> {
         let triples = self.count(Kind::BitTriple).min(Kind::BitTriple.batch_elements(self.scale()));
         let begun = (BATCHES_BEGUN as u64 - 1) * Kind::BitTriple.bytes(triples);
         let waiting = (self.batches_ahead() as u64 + 3) * largest;
-        self.largest_batches().sum::<u64>() + waiting + begun
+        self.largest_batches().sum::<u64>() + waiting + begun + self.making_bytes()
+    }
+
+    /// Bytes that making a batch takes besides what a generator always holds.
+    fn making_bytes(&self) -> u64 {
+        let of_kind = |(kind, count)| match kind {
+            Kind::PointFunction { bits } => making_bytes(PointBits::new(bits), count, self.scale()),
+            Kind::BitTriple
+            | Kind::RingTriple { .. }
+            | Kind::SquarePair { .. }
+            | Kind::SharedBit { .. }
+            | Kind::KnownTriple { .. } => 0,
+        };
+        self.kinds().map(of_kind).max().unwrap_or(0)
     }
 }

@@ -1,6 +1,7 @@
 //! All parties as threads over an in-process mesh; what their shares add up to is checked against
 //! what it means, and what went over the channels against `costs`, to the byte.
 
+mod point_functions;
 mod silent;
 
 use std::path::Path;
@@ -84,6 +85,7 @@ pub(super) fn assert_meaning(kind: Kind, count: usize, shares: &[&Vec<Vec<u64>>]
                     assert_eq!(of_row(2), at(0) & of_row(1), "{index}, {what}");
                 }
             }
+            Kind::PointFunction { .. } => unreachable!("in a test of its own"),
         }
         ones += at(0) & 1;
         seen.insert(at(0));

@@ -18,6 +18,7 @@ mod aesni;
 mod chain;
 #[cfg(target_arch = "x86_64")]
 mod in_lane;
+mod known;
 #[cfg(target_arch = "x86_64")]
 mod many;
 #[cfg(target_arch = "x86_64")]

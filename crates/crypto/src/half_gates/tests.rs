@@ -193,3 +193,71 @@ fn a_period_that_does_not_divide_is_refused() {
     let (a, b, mut out) = ([Block::ZERO; 5], [Block::ZERO; 2], [Block::ZERO; 5]);
     gates.evaluate(AndIndex(0), &a, &b, &mut out, &[0; 160]);
 }
+
+/// Both kinds of known bits at both values of the other input: `known AND x`.
+#[test]
+fn half_gates_compute_and() {
+    for kernel in Kernel::supported() {
+        let mut prg = Prg::from_seed(Block::from_bits(5));
+        let delta = Delta::random(&mut prg);
+        let gates = HalfGates::with_kernel(kernel, START);
+        for (n, known, value) in sizes().flat_map(|n| {
+            [(false, false), (false, true), (true, false), (true, true)].map(|(k, x)| (n, k, x))
+        }) {
+            let [mut x, mut bits] = [(); 2].map(|()| vec![Block::ZERO; n]);
+            prg.fill_blocks(&mut x);
+            prg.fill_blocks(&mut bits);
+            let on = |labels: &[Block], bit| active(labels, &delta, |_| bit);
+            let (x_active, first) = (on(&x, value), AndIndex(n as u64 * 1000));
+            let (mut out, mut rows) = (vec![Block::ZERO; n], vec![Block::ZERO; n]);
+            let mut got = vec![Block::ZERO; n];
+
+            let offsets = on(&vec![Block::ZERO; n], known);
+            gates.garble_known(&delta, first, [&x, &offsets], &mut out, &mut rows);
+            gates.evaluate_known(first, &x_active, &rows, &mut got);
+            assert!(self::bits(&got) == self::bits(&on(&out, known & value)), "the garbler's bits");
+
+            bits.iter_mut().for_each(|bit| *bit = Block::from_bits(bit.to_bits() & !1));
+            gates.garble_known(&delta, first, [&bits, &x], &mut out, &mut rows);
+            let rows: Vec<Block> = rows.iter().zip(&x_active).map(|(&row, &x)| row ^ x).collect();
+            gates.evaluate_known(first, &on(&bits, known), &rows, &mut got);
+            assert!(self::bits(&got) == self::bits(&on(&out, known & value)), "the evaluator's");
+        }
+    }
+}
+
+/// Every kernel against the portable one, for any labels; the tweaks are those that are documented.
+#[test]
+fn half_gates_are_the_same_on_every_kernel() {
+    let mut prg = Prg::from_seed(Block::from_bits(6));
+    let delta = Delta::random(&mut prg);
+    for n in sizes() {
+        let [mut hashed, mut added] = [(); 2].map(|()| vec![Block::ZERO; n]);
+        prg.fill_blocks(&mut hashed);
+        prg.fill_blocks(&mut added);
+        for first in [0, (1 << 31) - 3, AndIndex::COUNT_MAX - n as u64].map(AndIndex) {
+            let of = |kernel| {
+                let gates = HalfGates::with_kernel(kernel, START);
+                let [mut out, mut rows, mut got] = [(); 3].map(|()| vec![Block::ZERO; n]);
+                gates.garble_known(&delta, first, [&hashed, &added], &mut out, &mut rows);
+                gates.evaluate_known(first, &hashed, &rows, &mut got);
+                [out, rows, got].map(|blocks| bits(&blocks))
+            };
+            let want = of(Kernel::PORTABLE);
+            for kernel in Kernel::supported() {
+                assert!(of(kernel) == want, "{} n={n} {first:?}", kernel.name());
+            }
+            // A whole gate has the same hashes: its garbler's half under the first tweak, with `b` being 0.
+            let half = n.div_ceil(2);
+            let gates = HalfGates::with_kernel(Kernel::PORTABLE, START);
+            let mut whole = vec![0; half * GarbledGate::BYTES];
+            let zeros = vec![Block::ZERO; half];
+            let mut out = zeros.clone();
+            gates.garble(&delta, first, &hashed[..half], &zeros, &mut out, &mut whole);
+            for (i, gate) in whole.chunks(GarbledGate::BYTES).enumerate() {
+                let row = u128::from_le_bytes(gate[..16].try_into().expect("16 bytes"));
+                assert!(row ^ added[i].to_bits() == want[1][i]);
+            }
+        }
+    }
+}

@@ -8,11 +8,12 @@ mod expanded_memory;
 
 use std::io::{Read, Seek, Write};
 
-use phineus_bytecode::{Description, Flow, Instruction, MemoryMethod, Op, ProgramReader};
+use phineus_bytecode::{Description, Flow, Instruction, MemoryMethod, Op, ProgramReader, Sharing};
 use phineus_frontend::{ProgramError, Traced, Tracer};
 
-use super::accesses::{AccessKind, for_each_access};
+use super::accesses::{AccessKind, BlockAccesses, for_each_access};
 use super::period::MemoryTerms;
+use super::usage::RowKnowledge;
 use copying::Copying;
 use expanded_memory::ExpandedMemory;
 
@@ -44,7 +45,7 @@ pub enum Unrolling<'a> {
 /// If the program cannot be read, or the new one not written.
 ///
 /// # Panics
-/// If there are not as many methods as memories, or if what is opened decides which blocks run.
+/// If there are not as many methods as memories, if a memory for [`MemoryMethod::Dpf`] is set in a block that is repeated, or if what is opened decides which blocks run.
 pub fn expand<R: Read + Seek>(
     program: ProgramBlocks<'_, R>,
     (methods, terms): (&[MemoryMethod], MemoryTerms),
@@ -58,23 +59,42 @@ pub fn expand<R: Read + Seek>(
         memory.method = Some(method);
     }
     description.is_block = false;
+    if terms.outside != Sharing::Any {
+        for slot in &mut description.slots {
+            slot.element = slot.element.shared(terms.outside);
+        }
+    }
     let stated = flow.stated().expect("nothing that is opened decides which blocks run");
     let tracer = Tracer::of_description(&description, output)?;
     let is_one_block = stated.len() == 1 || unrolling == Unrolling::Whole;
     let memories = description.memories.iter().zip(methods);
+    let notes_constants = methods.iter().any(|method| MemoryMethod::IN_TABLES.contains(method));
+    let known = match notes_constants {
+        true => row_knowledge(blocks, methods.len())?,
+        false => vec![(RowKnowledge::All, false); methods.len()],
+    };
     let mut expansion = Expansion {
-        copying: Copying::new(&tracer),
+        copying: Copying::new(&tracer, terms.outside, notes_constants),
         memories: memories
-            .map(|(shape, &method)| {
-                ExpandedMemory::new(&tracer, shape, (method, terms), is_one_block)
+            .zip(known)
+            .map(|((shape, &method), known)| {
+                ExpandedMemory::new(&tracer, shape, (method, terms), is_one_block, known)
             })
             .collect(),
         tracer,
     };
+    if !is_one_block && methods.contains(&MemoryMethod::Circuit) {
+        // Trees begin with random leaves, which are drawn once.
+        let (tracer, memories) = (&expansion.tracer, &mut expansion.memories);
+        memories.iter_mut().for_each(|memory| memory.start(tracer));
+        if stated[0].1 > 1 {
+            expansion.next_block(is_one_block, 1);
+        }
+    }
     let last = stated.len() - 1;
     for (at, (block, iterations)) in stated.into_iter().enumerate() {
         let reader = &mut blocks[block];
-        let kinds = kinds_of(reader, methods.len())?;
+        let accesses = BlockAccesses::of(reader, methods.len())?;
         let iterations_of_copy = match unrolling {
             Unrolling::Whole => iterations,
             Unrolling::Iterations(iterations_of_copy) => {
@@ -82,11 +102,12 @@ pub fn expand<R: Read + Seek>(
             }
         };
         let (repeats, rest) = (iterations / iterations_of_copy, iterations % iterations_of_copy);
-        expansion.block(reader, &kinds, Copies { first: 0, count: iterations_of_copy, repeats })?;
+        let copies = Copies { first: 0, count: iterations_of_copy, repeats };
+        expansion.block(reader, &accesses, copies)?;
         if rest > 0 {
             expansion.next_block(is_one_block, repeats);
             let first = repeats * iterations_of_copy;
-            expansion.block(reader, &kinds, Copies { first, count: rest, repeats: 1 })?;
+            expansion.block(reader, &accesses, Copies { first, count: rest, repeats: 1 })?;
         }
         if at < last {
             expansion.next_block(is_one_block, if rest > 0 { 1 } else { repeats });
@@ -95,14 +116,20 @@ pub fn expand<R: Read + Seek>(
     expansion.tracer.finish()
 }
 
-/// The kinds of the accesses of a block, by memory, in order.
-fn kinds_of<R: Read + Seek>(
-    block: &mut ProgramReader<R>,
+/// Who knows the cells that each memory is set to, and whether any access changes them.
+fn row_knowledge<R: Read + Seek>(
+    blocks: &mut [ProgramReader<R>],
     memories: usize,
-) -> Result<Vec<Vec<AccessKind>>, ProgramError> {
-    let mut kinds = vec![Vec::new(); memories];
-    for_each_access(block, |access| kinds[access.memory].push(access.kind))?;
-    Ok(kinds)
+) -> Result<Vec<(RowKnowledge, bool)>, ProgramError> {
+    let mut known = vec![(RowKnowledge::All, false); memories];
+    for block in blocks {
+        let set = for_each_access(block, |access| {
+            known[access.memory].1 |= access.kind != AccessKind::Read;
+        })?;
+        let set = set.into_iter().map(|set| set.unwrap_or(RowKnowledge::All));
+        known.iter_mut().zip(set).for_each(|((known, _), set)| *known = set.max(*known));
+    }
+    Ok(known)
 }
 
 /// Turns of a block that become one block.
@@ -126,24 +153,25 @@ impl Expansion {
     fn block<R: Read + Seek>(
         &mut self,
         reader: &mut ProgramReader<R>,
-        kinds: &[Vec<AccessKind>],
+        accesses: &[BlockAccesses],
         copies: Copies,
     ) -> Result<(), ProgramError> {
-        for (memory, kinds) in self.memories.iter_mut().zip(kinds) {
-            memory.begin(kinds, copies.count, copies.repeats > 1);
+        for (memory, accesses) in self.memories.iter_mut().zip(accesses) {
+            memory.begin(accesses, copies.count, copies.repeats);
         }
         for iteration in copies.first..copies.first + copies.count {
             reader.for_each::<ProgramError>(|instruction| {
-                let mut instruction = *instruction;
+                let (mut instruction, old_stride) = (*instruction, instruction.immediates[3]);
                 if instruction.op == Op::MemorySet {
                     // What moves with the iterations of the old block moves with those of the new one.
                     let [_, _, row, stride] = &mut instruction.immediates;
                     *row += iteration * *stride;
                     *stride *= if copies.repeats > 1 { copies.count } else { 0 };
                 }
-                self.step(&instruction);
+                self.step(&instruction, old_stride);
                 Ok(())
             })?;
+            self.memories.iter_mut().for_each(ExpandedMemory::insert_sets);
             self.copying.end_iteration();
         }
         Ok(())
@@ -154,28 +182,35 @@ impl Expansion {
         if is_one_block {
             return;
         }
-        self.memories.iter_mut().for_each(|memory| memory.rest());
+        self.memories.iter_mut().for_each(|memory| memory.rest(&self.tracer));
         self.copying.end_block();
         let next = self.tracer.new_block();
         self.tracer.repeated(iterations, next);
         self.tracer.begin(next);
     }
 
-    fn step(&mut self, instruction: &Instruction) {
+    fn step(&mut self, instruction: &Instruction, old_stride: u64) {
         if !instruction.op.is_of_memory() {
             return self.copying.step(instruction);
         }
         let [index, column, row, stride] = instruction.immediates;
         let (index, column) = (index as usize, column as usize);
         let memory = &mut self.memories[index];
+        let operand = || self.copying.operand(instruction, memory.is_scanned());
         match instruction.op {
             Op::MemorySet => {
-                memory.set(column, [row, stride], self.copying.operand(instruction));
+                let cells = operand();
+                let constants = self.copying.constant(instruction);
+                memory.set(column, ([row, stride], old_stride), cells, constants);
             }
             Op::MemoryOpen | Op::MemoryFollow => {
-                memory.open(&self.tracer, &self.copying.operand(instruction));
+                let index = operand();
+                memory.open(&self.tracer, &index);
             }
-            Op::MemoryChange => memory.change(column, self.copying.operand(instruction)),
+            Op::MemoryChange => {
+                let cell = operand();
+                memory.change(column, cell);
+            }
             Op::MemoryCell => self.copying.replace(instruction, &memory.cell(column)),
             Op::MemoryNext => self.copying.replace(instruction, &memory.next()),
             Op::MemoryLink => {

@@ -4,11 +4,13 @@
 //! the sum small: as published where rows are labels, and by the bits that the parties send where they are shares, since
 //! switches by known bits then cost far less than comparisons.
 
-use phineus_bytecode::ElementType;
+use phineus_bytecode::{ElementType, Sharing};
 use phineus_circuits::permutation::switch_count;
 
 use super::index_bits;
+use super::limbs::ColumnLimbs;
 use super::position_map::{MapKind, is_packed, packed_rows_of};
+use super::tables::piece_elements;
 
 /// How the parties compute with memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub struct MemoryTerms {
     pub parties: u16,
     /// How rows are held.
     pub rows: RowSharing,
+    /// The sharing of all that is neither an access nor scanned; [`Sharing::Any`] leaves it as the program says.
+    pub outside: Sharing,
 }
 
 /// How rows are held while they are computed with.
@@ -29,11 +33,17 @@ pub enum RowSharing {
         /// Bits that an oblivious transfer takes.
         ot_bits: u32,
     },
+    /// Authenticated elements of a field.
+    Elements {
+        /// Bits of the widest integer that is one element.
+        bits: u16,
+    },
 }
 
 impl MemoryTerms {
     /// Two parties that compute on labels.
-    pub const LABELS: MemoryTerms = MemoryTerms { parties: 2, rows: RowSharing::Labels };
+    pub const LABELS: MemoryTerms =
+        MemoryTerms { parties: 2, rows: RowSharing::Labels, outside: Sharing::Any };
 
     /// Accesses between two shuffles of so many rows with these columns.
     pub(super) fn period(self, kind: MapKind, columns: &[ElementType], rows: u64) -> u64 {
@@ -44,7 +54,25 @@ impl MemoryTerms {
                 let widths: Vec<u64> = columns.iter().map(|column| column.width().into()).collect();
                 prices.best_period(&widths, rows)
             }
+            (RowSharing::Elements { bits }, MapKind::Published) => {
+                let limbs = ColumnLimbs::new(columns, bits).elements().len();
+                ElementPrices::new(self.parties).best_period(limbs as u64, rows)
+            }
         }
+    }
+
+    /// Changes between two times that all rows with these columns are hidden: those with which an access costs the least.
+    pub(super) fn hiding_period(self, columns: &[ElementType], rows: u64) -> u64 {
+        let ot_bits = match self.rows {
+            RowSharing::Shares { ot_bits } => ot_bits.into(),
+            // Nobody does it on others.
+            RowSharing::Labels | RowSharing::Elements { .. } => 31,
+        };
+        let prices = SharePrices { parties: self.parties.into(), ot_bits };
+        let costs = prices.hiding(columns, rows);
+        let of_an_access = |period: u64| costs.of_an_access(period);
+        let periods = candidates(rows.max(HIDING_PERIODS));
+        periods.min_by_key(|&period| of_an_access(period)).expect("there is one")
     }
 
     /// As [`MemoryTerms::period`], so that all periods are about as long that so many accesses take.
@@ -81,16 +109,33 @@ struct SharePrices {
     ot_bits: u64,
 }
 
-/// Bits that a memory takes with some period.
+/// What a memory takes with some period.
 #[derive(Default)]
 struct MemoryCosts {
-    /// A shuffle of all stores.
+    /// A shuffle of all stores, or hiding all rows anew.
     shuffle: u64,
     /// An access, for each row in the stash.
     stash_row: u64,
     /// An access, besides.
     access: u64,
 }
+
+impl MemoryCosts {
+    /// Of an access with its part of a shuffle.
+    fn of_an_access(&self, period: u64) -> u128 {
+        let [shuffle, stash_row, access] =
+            [self.shuffle, self.stash_row, self.access].map(u128::from);
+        // A shuffle, and 0, 1, ... rows in the stash.
+        let stash = u128::from(period * (period - 1) / 2) * stash_row;
+        (shuffle + stash) / u128::from(period) + access
+    }
+}
+
+/// Periods of changes that are compared, at the least: of few rows all are soon in the stash.
+const HIDING_PERIODS: u64 = 64;
+
+/// ANDs of a key schedule of AES-128 on shares: 40 S-boxes.
+const SCHEDULE_ANDS: u64 = 40 * 34;
 
 /// The widest row that one triple serves.
 const TRIPLE_ROW_BITS: u64 = 128;
@@ -131,6 +176,19 @@ impl SharePrices {
         costs
     }
 
+    /// Rows that change, by point functions: `changing.rs`. What does not depend on the period is left out.
+    fn hiding(&self, columns: &[ElementType], rows: u64) -> MemoryCosts {
+        let mut costs = MemoryCosts::default();
+        for piece in piece_elements(columns) {
+            let width = u64::from(piece.width());
+            costs.shuffle +=
+                self.parties * (rows * 8 * width.div_ceil(8) + SCHEDULE_ANDS * self.and());
+            costs.stash_row += self.select(width);
+        }
+        costs.stash_row += u64::from(index_bits(rows)) * self.and();
+        costs
+    }
+
     /// A store with its stash, and the inverse of its order. An access looks for a row by its number, with so many ANDs
     /// besides, and selects it.
     fn add_store(&self, costs: &mut MemoryCosts, columns: &[u64], items: u64, more_ands: u64) {
@@ -148,17 +206,79 @@ impl SharePrices {
     /// The period with which an access costs the least, of many candidates. In integers, since all parties must find
     /// the same.
     fn best_period(&self, columns: &[u64], rows: u64) -> u64 {
-        let of_an_access = |period: u64| {
-            let costs = self.costs(columns, rows, period);
-            let [shuffle, stash_row, access] =
-                [costs.shuffle, costs.stash_row, costs.access].map(u128::from);
-            // A shuffle, and 0, 1, ... rows in the stash.
-            let stash = u128::from(period * (period - 1) / 2) * stash_row;
-            (shuffle + stash) / u128::from(period) + access
+        let of_an_access = |period: u64| self.costs(columns, rows, period).of_an_access(period);
+        candidates(rows).min_by_key(|&period| of_an_access(period)).expect("there is a row")
+    }
+}
+
+/// Periods of so many rows that are compared.
+fn candidates(rows: u64) -> impl Iterator<Item = u64> {
+    let all = std::iter::successors(Some(1), |period| Some(period + 1 + period / 32));
+    all.take_while(move |&period| period <= rows)
+}
+
+/// Places in a row of a packed map on elements.
+pub(super) const PACKED_PLACES: u64 = 8;
+
+/// Quarters of a triple, or of what costs as much, that a memory takes on authenticated elements.
+#[derive(Clone, Copy)]
+pub(super) struct ElementPrices {
+    parties: u16,
+}
+
+/// A product, and a bit that one party knows.
+const PRODUCT: u64 = 4;
+const KNOWN_BIT: u64 = 1;
+
+impl ElementPrices {
+    pub(super) fn new(parties: u16) -> ElementPrices {
+        ElementPrices { parties }
+    }
+
+    pub(super) fn parties(self) -> u16 {
+        self.parties
+    }
+
+    /// Whether two numbers are equal whose bits are shared: which bits differ, and whether any does.
+    fn equality(bits: u64) -> u64 {
+        PRODUCT * (2 * bits - 1)
+    }
+
+    /// Costs of a period: as `in_field.rs` does it.
+    fn costs(self, columns: u64, rows: u64, period: u64) -> MemoryCosts {
+        let items = rows + period;
+        let per_switch = PRODUCT * (columns + 3) + 2 * KNOWN_BIT;
+        let number = u64::from(index_bits(rows + 2));
+        let mut costs = MemoryCosts {
+            shuffle: u64::from(self.parties) * switch_count(items) * per_switch,
+            stash_row: ElementPrices::equality(number) + PRODUCT * (1 + columns),
+            access: PRODUCT * 4,
         };
-        let candidates = std::iter::successors(Some(1), |period| Some(period + 1 + period / 32));
-        let candidates = candidates.take_while(|&period| period <= rows);
-        candidates.min_by_key(|&period| of_an_access(period)).expect("there is a row")
+        match self.is_packed(rows, period) {
+            false => costs.access += PRODUCT * rows,
+            true => {
+                let of_map = self.costs(PACKED_PLACES, rows.div_ceil(PACKED_PLACES), period);
+                costs.shuffle += of_map.shuffle;
+                costs.stash_row += of_map.stash_row;
+                costs.access += of_map.access + PRODUCT * PACKED_PLACES;
+            }
+        }
+        costs
+    }
+
+    /// Returns whether the places of so many rows are packed into rows of eight, and not scanned.
+    pub(super) fn is_packed(self, rows: u64, period: u64) -> bool {
+        let packed = rows.div_ceil(PACKED_PLACES);
+        packed >= 2 && {
+            let costs = self.costs(PACKED_PLACES, packed, period);
+            costs.of_an_access(period) < u128::from(PRODUCT * rows)
+        }
+    }
+
+    /// The period with which an access costs the least.
+    pub(super) fn best_period(self, columns: u64, rows: u64) -> u64 {
+        let of_an_access = |period: u64| self.costs(columns, rows, period).of_an_access(period);
+        candidates(rows).min_by_key(|&period| of_an_access(period)).expect("there is a row")
     }
 }
 
@@ -171,7 +291,8 @@ mod tests {
     fn periods_follow_the_prices() {
         let columns = [32, 96].map(ElementType::unsigned);
         let period = |parties, ot_bits, rows| {
-            let terms = MemoryTerms { parties, rows: RowSharing::Shares { ot_bits } };
+            let rows_of = RowSharing::Shares { ot_bits };
+            let terms = MemoryTerms { parties, rows: rows_of, outside: Sharing::Any };
             terms.period(MapKind::Published, &columns, rows)
         };
         for rows in [1 << 10, 1 << 12, 1 << 16, 1 << 20] {

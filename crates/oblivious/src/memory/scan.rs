@@ -1,9 +1,12 @@
 //! [`LinearScan`]: every access touches every row.
 
+use std::ops::Range;
+
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::{Records, Value};
 
-use super::{in_range, index_bits, one_hot};
+use super::period::RowSharing;
+use super::{in_range, index_bits, numbers, one_hot};
 
 /// Bits of the number of a chunk in its group: a value has at most 4096 of them in its lanes.
 const GROUP_BITS: u16 = 12;
@@ -22,11 +25,26 @@ pub(super) enum ScannedRow {
 pub(super) struct LinearScan {
     records: Records,
     is_changed: bool,
+    /// Whether rows are elements of a field: then a choice costs one product, and so does an exclusive or of bits.
+    is_in_field: bool,
 }
 
 impl LinearScan {
-    pub(super) fn new(records: Records) -> LinearScan {
-        LinearScan { records, is_changed: false }
+    pub(super) fn new(records: Records, rows: RowSharing) -> LinearScan {
+        let is_in_field = match rows {
+            RowSharing::Labels | RowSharing::Shares { .. } => false,
+            RowSharing::Elements { .. } => true,
+        };
+        LinearScan { records, is_changed: false, is_in_field }
+    }
+
+    /// One bit for each number of so many bits of the index, as [`one_hot`].
+    #[track_caller]
+    fn hot(&self, index: &Value, bits: Range<u16>, enable: &Value) -> Value {
+        match self.is_in_field {
+            true => one_hot_in_field(index, bits, enable),
+            false => one_hot(index, bits, enable),
+        }
     }
 
     /// The rows, if any may have changed.
@@ -47,9 +65,9 @@ impl LinearScan {
         let chunk_bits = (bits - lane_bits).min(GROUP_BITS);
         let group_bits = bits - lane_bits - chunk_bits;
         let yes = index.tracer().constant(ElementType::BIT, Lane::ONE);
-        let lane = one_hot(index, 0..lane_bits, &valid);
-        let chunk = one_hot(index, lane_bits..lane_bits + chunk_bits, &yes);
-        let group = one_hot(index, bits - group_bits..bits, &yes);
+        let lane = self.hot(index, 0..lane_bits, &valid);
+        let chunk = self.hot(index, lane_bits..lane_bits + chunk_bits, &yes);
+        let group = self.hot(index, bits - group_bits..bits, &yes);
         let size = 1 << chunk_bits;
         let mut chunks = chunk.clone();
         let select = |number: usize| {
@@ -89,7 +107,8 @@ impl LinearScan {
         let chunks = self.records.chunks(column);
         match row {
             ScannedRow::Secret { index, valid } => {
-                let cell = chosen(chunks, self.records.chunk_lanes(), index);
+                let bit = |bit| index.bit_slice(bit, 1);
+                let cell = chosen(chunks, self.records.chunk_lanes(), index.width(), bit);
                 match valid {
                     Some(valid) => valid.mask(&cell),
                     None => cell,
@@ -137,8 +156,27 @@ impl LinearScan {
         }
     }
 
+    /// Replaces rows that are elements, by a choice for each.
+    #[track_caller]
+    fn write_in_field(&mut self, selection: &[Value], new: &[Option<Value>]) {
+        let new: Vec<Option<Value>> =
+            new.iter().map(|new| new.as_ref().map(Value::reduced)).collect();
+        for (number, selected) in selection.iter().enumerate() {
+            let rows = self.records.chunk(number).into_iter().zip(&new);
+            let chosen = rows.map(|(rows, new)| match new {
+                Some(new) => selected.select(&new.tile(rows.lanes()), &rows),
+                None => rows,
+            });
+            let chosen = chosen.collect();
+            self.records.set_chunk(number, chosen);
+        }
+    }
+
     #[track_caller]
     fn write(&mut self, selection: &[Value], cells: &[Option<Value>], new: &[Option<Value>]) {
+        if self.is_in_field {
+            return self.write_in_field(selection, new);
+        }
         for (number, selected) in selection.iter().enumerate() {
             let rows = self.records.chunk(number);
             let all = rows.iter().zip(cells).zip(new).map(|((rows, cell), new)| {
@@ -156,29 +194,51 @@ impl LinearScan {
     }
 }
 
+/// As [`one_hot`], by a choice for each number: `2^w - 1` products for `w` bits.
+#[track_caller]
+fn one_hot_in_field(index: &Value, bits: Range<u16>, enable: &Value) -> Value {
+    let mut hot = enable.clone();
+    for bit in bits {
+        let bit = index.bit_slice(bit, 1);
+        let zeros = numbers(index.tracer(), ElementType::BIT, 0, 1).tile(hot.lanes());
+        let (low, high) = match hot.public() {
+            Some(one) if !one.is_zero() => (bit.not(), bit),
+            _ => bit.swap(&hot, &zeros),
+        };
+        hot = low.lane_concat(&high);
+    }
+    hot
+}
+
 /// The lane of a column that an index says, by a tree of choices; any if it says none.
 ///
-/// `chunks` have `lanes` lanes each, a power of two, but for the last one. Cost: n - 1 choices for n rows.
+/// `chunks` have `lanes` lanes each, a power of two, but for the last one; `bit` is each of so many `bits` of the index.
+/// Cost: n - 1 choices for n rows.
 #[track_caller]
-fn chosen(chunks: &[Value], lanes: u32, index: &Value) -> Value {
+pub(super) fn chosen(
+    chunks: &[Value],
+    lanes: u32,
+    bits: u16,
+    bit_of: impl Fn(u16) -> Value,
+) -> Value {
     let lane_bits = lanes.trailing_zeros() as u16;
     let mut rows = chunks.to_vec();
-    for bit in (lane_bits..index.width()).rev() {
+    for bit in (lane_bits..bits).rev() {
         let half = 1usize << (bit - lane_bits).min(32);
         if rows.len() > half {
             let high = rows.split_off(half);
-            let choice = index.bit_slice(bit, 1);
+            let choice = bit_of(bit);
             for (low, high) in rows.iter_mut().zip(&high) {
                 *low = either(&choice, high, low);
             }
         }
     }
     let mut rows = rows.swap_remove(0);
-    for bit in (0..lane_bits.min(index.width())).rev() {
+    for bit in (0..lane_bits.min(bits)).rev() {
         let half = 1 << bit;
         if rows.lanes() > half {
             let high = rows.lane_slice(half, rows.lanes() - half);
-            rows = either(&index.bit_slice(bit, 1), &high, &rows.lane_slice(0, half));
+            rows = either(&bit_of(bit), &high, &rows.lane_slice(0, half));
         }
     }
     rows

@@ -14,7 +14,7 @@
 
 use phineus_bytecode::{Lane, PermutationKind};
 use phineus_circuits::permutation::{Layer, layers};
-use phineus_frontend::{PartyPermutation, Tracer, Value, rechunk};
+use phineus_frontend::{OpenedIndex, PartyPermutation, Region, Tracer, Value, rechunk};
 
 /// The party that is told how rows lie under the permutations of the others.
 pub(super) const TOLD: u16 = 0;
@@ -51,6 +51,16 @@ impl Columns {
             chunks
         });
         Columns { columns: columns.collect(), rows }
+    }
+
+    /// All rows of regions, one for each column.
+    #[track_caller]
+    pub(super) fn loaded(regions: &[Region], rows: u64, lanes: u32) -> Columns {
+        let column = |region: &Region| {
+            let chunks = Columns::chunks(rows, lanes);
+            chunks.map(|(start, lanes)| region.load(start, lanes)).collect()
+        };
+        Columns::new(regions.iter().map(column).collect(), lanes)
     }
 
     fn lanes(&self) -> u64 {
@@ -194,5 +204,22 @@ pub(super) fn tell(told: &PartyPermutation, rows: &[Value]) {
     for rows in rows {
         told.tell(start, rows);
         start += u64::from(rows.lanes());
+    }
+}
+
+/// Puts the rows of a stash, which are in chunks of `lanes`, back to the places that they came from.
+#[track_caller]
+pub(super) fn put_back(
+    regions: &[Region],
+    stash: &mut [Vec<Value>],
+    taken_from: &[OpenedIndex],
+    lanes: u32,
+) {
+    for (region, chunks) in regions.iter().zip(stash) {
+        for (at, &place) in taken_from.iter().enumerate() {
+            let (chunk, lane) = (at / lanes as usize, at % lanes as usize);
+            region.store_at(place, &chunks[chunk].lane_slice(lane as u32, 1));
+        }
+        chunks.clear();
     }
 }

@@ -11,7 +11,7 @@ use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 use super::accesses::AccessKind;
 use super::period::MemoryTerms;
 use super::position_map::{MapKind, PositionMap};
-use super::shuffle::{Columns, Shuffling};
+use super::shuffle::{Columns, Shuffling, put_back};
 use super::{in_range, index_bits, numbers, selected};
 
 /// Rows that lie in regions while no block works on them, a column in each.
@@ -287,7 +287,10 @@ impl ShuffledStore {
     /// Brings the rows into a new order; returns the number of the row at each place.
     #[track_caller]
     pub(super) fn shuffle(&mut self) -> Vec<Value> {
-        let mut columns = self.waiting.take().unwrap_or_else(|| self.load());
+        let mut columns = self
+            .waiting
+            .take()
+            .unwrap_or_else(|| Columns::loaded(&self.regions, self.items, self.lanes));
         columns.shuffle(&self.tracer, self.shuffling.parties);
         for (number, region) in self.regions.iter().enumerate() {
             for (start, rows) in (0..).step_by(self.lanes as usize).zip(columns.trimmed(number)) {
@@ -295,15 +298,6 @@ impl ShuffledStore {
             }
         }
         columns.trimmed(self.regions.len() - 1)
-    }
-
-    #[track_caller]
-    fn load(&self) -> Columns {
-        let column = |region: &Region| {
-            let chunks = Columns::chunks(self.items, self.lanes);
-            chunks.map(|(start, lanes)| region.load(start, lanes)).collect()
-        };
-        Columns::new(self.regions.iter().map(column).collect(), self.lanes)
     }
 
     /// Has other rows, which wait for a shuffle; the stash and what is left of the rows is forgotten.
@@ -321,13 +315,7 @@ impl ShuffledStore {
     /// Puts the stash back to the places that it came from.
     #[track_caller]
     pub(super) fn put_back(&mut self) {
-        for (region, chunks) in self.regions.iter().zip(&mut self.stash) {
-            for (at, &place) in self.taken_from.iter().enumerate() {
-                let (chunk, lane) = (at / self.lanes as usize, at % self.lanes as usize);
-                region.store_at(place, &chunks[chunk].lane_slice(lane as u32, 1));
-            }
-            chunks.clear();
-        }
+        put_back(&self.regions, &mut self.stash, &self.taken_from, self.lanes);
         self.spare.append(&mut self.taken_from);
     }
 

@@ -1,11 +1,14 @@
 //! Memories against plain arrays, for random accesses of all sizes.
 
-use phineus_bytecode::random::{SeededRng, Seeds};
+mod reading;
+
+use std::fs::File;
 use std::io::Seek;
 
+use phineus_bytecode::random::{SeededRng, Seeds};
 use phineus_bytecode::{
-    BlockDirectory, Column, ElementType, Encoding, Flow, Lane, ProgramReader, Table, verify,
-    verify_blocks,
+    BlockDirectory, Column, ElementType, Encoding, Flow, Lane, ProgramReader, Sharing, Table,
+    verify, verify_blocks,
 };
 use phineus_frontend::{
     Arguments, ClosureProgram, Value, column, program, reference, trace_to_file,
@@ -22,6 +25,15 @@ enum Access {
     Write,
     Add,
 }
+
+/// The methods that can change rows.
+const CHANGING: [MemoryMethod; 5] = [
+    MemoryMethod::Scan,
+    MemoryMethod::SquareRoot,
+    MemoryMethod::SquareRootTable,
+    MemoryMethod::Circuit,
+    MemoryMethod::Dpf,
+];
 
 const CELL: [ElementType; 2] = [ElementType::unsigned(8), ElementType::unsigned(40)];
 
@@ -78,16 +90,12 @@ fn touching(
     })
 }
 
-/// Runs a program whose memories have methods, after these have replaced the accesses. All parties compute.
-fn run_expanded(
-    program: &ClosureProgram,
-    arguments: &Arguments,
-    rows: RowSharing,
-    inputs: &[Table],
-) -> Vec<Table> {
+/// A program whose memories have methods, after these have replaced the accesses. All parties compute.
+fn expanded_file(program: &ClosureProgram, arguments: &Arguments, rows: RowSharing) -> File {
     let (file, _) = trace_to_file(program, arguments).expect("it is traced");
     let mut reader = ProgramReader::open(file).expect("it is a program");
-    let terms = MemoryTerms { parties: reader.description().parties.len() as u16, rows };
+    let parties = reader.description().parties.len() as u16;
+    let terms = MemoryTerms { parties, rows, outside: Sharing::Any };
     let methods = reader.description().memories.iter().map(|memory| memory.method);
     let methods: Vec<MemoryMethod> = methods.map(|method| method.expect("it has one")).collect();
     let mut expanded = tempfile::tempfile().expect("a file");
@@ -107,7 +115,16 @@ fn run_expanded(
         .expect("it is read");
     drop(reader);
     expanded.rewind().expect("a file");
-    reference::run_file(expanded, inputs).expect("it runs")
+    expanded
+}
+
+fn run_expanded(
+    program: &ClosureProgram,
+    arguments: &Arguments,
+    rows: RowSharing,
+    inputs: &[Table],
+) -> Vec<Table> {
+    reference::run_file(expanded_file(program, arguments, rows), inputs).expect("it runs")
 }
 
 fn check(rows: u64, count: u64, method: MemoryMethod, seed: u64) {
@@ -155,8 +172,13 @@ fn check_among(rows: u64, count: u64, (method, parties): (MemoryMethod, u16), se
     let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
     let rows_are =
         if parties == 2 { RowSharing::Labels } else { RowSharing::Shares { ot_bits: 31 } };
-    let found = run_expanded(&program, &arguments, rows_are, &inputs);
-    for tables in [meant, found] {
+    let mut runs = vec![meant, run_expanded(&program, &arguments, rows_are, &inputs)];
+    if matches!(method, MemoryMethod::Scan | MemoryMethod::SquareRoot) {
+        // Of which a column takes one or several.
+        let rows_are = RowSharing::Elements { bits: *random.pick(&[5, 30, 59]) };
+        runs.push(run_expanded(&program, &arguments, rows_are, &inputs));
+    }
+    for tables in runs {
         for row in 0..expected.row_count() {
             let case = format!(
                 "access {row}, {method:?} of {rows} rows of {parties} parties, seed {seed}"
@@ -169,7 +191,7 @@ fn check_among(rows: u64, count: u64, (method, parties): (MemoryMethod, u16), se
 #[test]
 fn a_memory_is_an_array() {
     let mut seeds = Seeds::fresh();
-    for method in MemoryMethod::ALL {
+    for method in CHANGING {
         for (rows, count) in
             [(1, 4), (2, 9), (3, 12), (5, 30), (16, 60), (33, 80), (100, 100), (131, 90)]
         {
@@ -196,7 +218,7 @@ fn memories_of_any_size() {
     for _ in 0..12 {
         let seed = seeds.draw();
         let rows = SeededRng::new(seed).below(300) + 1;
-        MemoryMethod::ALL.into_iter().for_each(|method| check(rows, 40, method, seed));
+        CHANGING.into_iter().for_each(|method| check(rows, 40, method, seed));
     }
 }
 
@@ -215,7 +237,7 @@ fn memories_of_many_rows() {
 #[test]
 fn narrow_rows() {
     for (width, rows) in [(1, 4096), (8, 512), (1, 2)] {
-        for method in MemoryMethod::ALL {
+        for method in CHANGING {
             let element = ElementType::unsigned(width);
             let narrow = program("narrow").party("a").party("b").trace(move |t, _| {
                 let cell = column("cell", element, Encoding::Number);
@@ -286,26 +308,82 @@ fn loops_keep_memories() {
             let seed = seeds.draw();
             let mut random = SeededRng::new(seed);
             let (rows, iterations) = (2 + random.below(60), 2 + random.below(40));
-            let program = looping(rows, iterations, method);
-            let arguments = Arguments::new(&program, []).expect("no parameters");
-            let mut table = Table::new(vec![column("cell", CELL[1], Encoding::Number)]);
-            (0..2).for_each(|_| table.push(&[random.lane(CELL[1].width())]));
-            let inputs = [table];
-            let meant = reference::run(&program, &arguments, &inputs).expect("it runs");
-            let some: Vec<u64> = (0..8).map(|_| 1 + random.below(iterations + 2)).collect();
-            for unrolling in
-                [Unrolling::Whole, Unrolling::Iterations(&[1; 8]), Unrolling::Iterations(&some)]
-            {
-                let found = run_unrolled(&program, &arguments, method, unrolling, &inputs);
-                let case = format!(
-                    "{method:?}, {unrolling:?}, {rows} rows, {iterations} iterations, seed {seed}"
-                );
-                let rows = |tables: &[Table]| -> Vec<Lane> {
-                    (0..tables[0].row_count()).map(|row| tables[0].cell(row, 0)).collect()
-                };
-                assert_eq!(rows(&found), rows(&meant), "{case}");
-            }
+            check_loop(rows, iterations, method, seed);
         }
+    }
+}
+
+fn check_loop(rows: u64, iterations: u64, method: MemoryMethod, seed: u64) {
+    let mut random = SeededRng::new(seed);
+    let mut table = Table::new(vec![column("cell", CELL[1], Encoding::Number)]);
+    (0..2).for_each(|_| table.push(&[random.lane(CELL[1].width())]));
+    let case = format!("{method:?}, {rows} rows, {iterations} iterations, seed {seed}");
+    check_unrolled(&looping(rows, iterations, method), (method, iterations), &[table], &case);
+}
+
+/// Checks a program with a loop, all of whose outputs are one column, however it is unrolled.
+fn check_unrolled(
+    program: &ClosureProgram,
+    (method, iterations): (MemoryMethod, u64),
+    inputs: &[Table],
+    case: &str,
+) {
+    let mut random = SeededRng::new(iterations);
+    let arguments = Arguments::new(program, []).expect("no parameters");
+    let meant = reference::run(program, &arguments, inputs).expect("it runs");
+    let some: Vec<u64> = (0..8).map(|_| 1 + random.below(iterations + 2)).collect();
+    for unrolling in
+        [Unrolling::Whole, Unrolling::Iterations(&[1; 8]), Unrolling::Iterations(&some)]
+    {
+        let found = run_unrolled(program, &arguments, method, unrolling, inputs);
+        let rows = |tables: &[Table]| -> Vec<Lane> {
+            (0..tables[0].row_count()).map(|row| tables[0].cell(row, 0)).collect()
+        };
+        assert_eq!(rows(&found), rows(&meant), "{unrolling:?}, {case}");
+    }
+}
+
+/// A loop that changes rows which are set once, before it.
+fn looping_over_rows(rows: u64, iterations: u64, method: MemoryMethod) -> ClosureProgram {
+    program("looping").party("a").party("b").trace(move |t, _| {
+        let cell = column("cell", CELL[1], Encoding::Number);
+        let set = t.input("rows", rows).by("a").column(cell.clone()).read();
+        let start = t.input("start", 1).by("b").column(cell.clone()).read();
+        let mut memory = Memory::new(set, method);
+        let index = |value: &Value| value.bit_slice(3, 12);
+        let start = start.chunks(0)[0].clone();
+        let sum = t.repeat(iterations, start, |sum| {
+            let found = memory.update(&index(&sum), |row| vec![row[0].add(&sum)]).swap_remove(0);
+            let again = memory.read(&index(&sum)).swap_remove(0);
+            sum.add(&found).xor(&again).rotate_left(7)
+        });
+        let mut output = t.output("found", &["a", "b"]).rows(&[cell], 1 + rows);
+        output.push(&[&sum]);
+        for row in 0..rows {
+            let row = memory.read(&t.constant(ElementType::unsigned(16), Lane::from(row)));
+            output.push(&[&row[0]]);
+        }
+        output.finish();
+        Ok(())
+    })
+}
+
+/// A block that is repeated hides all rows anew.
+#[test]
+fn loops_change_shared_rows() {
+    let mut seeds = Seeds::fresh();
+    for (rows, iterations) in [(1, 3), (2, 9), (40, 70), (63, 200)] {
+        let seed = seeds.draw();
+        let mut random = SeededRng::new(seed);
+        let tables = [rows, 1].map(|count| {
+            let mut table = Table::new(vec![column("cell", CELL[1], Encoding::Number)]);
+            (0..count).for_each(|_| table.push(&[random.lane(CELL[1].width())]));
+            table
+        });
+        let method = MemoryMethod::Dpf;
+        let program = looping_over_rows(rows, iterations, method);
+        let case = format!("{rows} rows, {iterations} iterations, seed {seed}");
+        check_unrolled(&program, (method, iterations), &tables, &case);
     }
 }
 
@@ -334,6 +412,17 @@ fn run_unrolled(
     }
     expanded.rewind().expect("a file");
     reference::run_file(expanded, inputs).expect("it runs")
+}
+
+/// Of few rows, so that a loop of one iteration sets them where the first access comes.
+#[test]
+fn loops_keep_small_memories() {
+    let mut seeds = Seeds::fresh();
+    for method in MemoryMethod::ALL {
+        for rows in [2, 2, 2, 3, 3, 4] {
+            check_loop(rows, 6, method, seeds.draw());
+        }
+    }
 }
 
 /// Two readers of linked rows take turns as their data say: each reads from a row of its own on.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use phineus_frontend::{Arguments, Program, trace_to_file};
+
 pub type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// Three parties' squares and products are added on additive shares and compared with a bound on
@@ -66,6 +68,13 @@ impl Place {
 
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> Result {
         Ok(std::fs::write(self.file(name), text)?)
+    }
+
+    /// Writes the program file of a program without parameters.
+    pub fn write_program(&self, name: &str, program: &dyn Program) -> Result {
+        let (mut file, _) = trace_to_file(program, &Arguments::new(program, [])?)?;
+        std::io::copy(&mut file, &mut std::fs::File::create(self.file(name))?)?;
+        Ok(())
     }
 
     pub fn read(&self, name: &str) -> Result<String> {

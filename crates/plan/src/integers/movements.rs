@@ -57,6 +57,11 @@ impl<S: LoweringOutput> Lowering<S> {
             return Ok(false);
         }
         let known = self.integer(operand)?.expect("just looked");
+        let fits = known.range().is_within(Range::of_type(width, false));
+        if width < from && !fits && self.value(operand).bits.is_some() {
+            // Its bits are known, so nothing need be reduced.
+            return Ok(false);
+        }
         let integer = if width > from {
             let Some(reduced) = self.canonical(operand, signed)? else { return Ok(false) };
             reduced
@@ -77,7 +82,9 @@ impl<S: LoweringOutput> Lowering<S> {
     pub(super) fn bit_slice(&mut self, i: &Instruction) -> Done {
         let (start, from) = (i.immediates[0], i.immediates[1] as u16);
         let operand = i.operands[0];
-        if self.value(operand).integer.is_none() || from > RING_WIDTH_MAX {
+        let is_one_bit = i.element.width() == 1;
+        if is_one_bit || self.value(operand).integer.is_none() || from > RING_WIDTH_MAX {
+            // All bits of a value are found together.
             return Ok(false);
         }
         let slice = if start == 0 {

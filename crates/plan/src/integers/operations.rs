@@ -27,7 +27,8 @@ impl<S: LoweringOutput> Lowering<S> {
             Op::Load => self.load(i)?,
             Op::Store => self.store(i)?,
             Op::Output => self.output(i)?,
-            Op::Convert | Op::Reduce => {
+            Op::Reduce => self.reduction(i)?,
+            Op::Convert => {
                 let value = self.value(i.operands[0]).clone();
                 self.set_value(i.results[0], value);
                 true
@@ -50,9 +51,19 @@ impl<S: LoweringOutput> Lowering<S> {
             Op::BitSlice => self.bit_slice(i)?,
             Op::BitConcat => self.bit_concat(i)?,
             op if op.is_lane_movement() => self.movement(i)?,
+            op if op.is_about_state() => self.state(i)?,
             _ => false,
         };
         if done { Ok(()) } else { self.circuit(i) }
+    }
+
+    /// The same value, its elements in the range of its type if the field has that.
+    fn reduction(&mut self, i: &Instruction) -> Done {
+        let reduced = self.canonical(i.operands[0], i.element.is_signed())?;
+        let value = self.value(i.operands[0]).clone();
+        let integer = reduced.or(value.integer);
+        self.set_value(i.results[0], LoweredValue { integer, ..value });
+        Ok(true)
     }
 
     /// Lowers an operation to the same operation on bits.

@@ -59,21 +59,17 @@ impl Tournament {
     ) -> Tournament {
         let height = bits_below(count);
         let level = |below: u16| {
-            let elements: Vec<ElementType> = [key].into_iter().chain(number(below)).collect();
-            let (nodes, elements) = (1u64 << (height - 1 - below), elements.repeat(2));
+            let nodes = 1u64 << (height - 1 - below);
             let lanes = lanes_for(key.width().max(below)).min(nodes as u32);
-            let cells = |element: &ElementType| {
-                let chunk = initial(tracer, key, *element).tile(lanes);
-                vec![chunk; (nodes / u64::from(lanes)) as usize]
-            };
-            let columns = elements.iter().map(cells).collect();
+            let half = nobody(tracer, key, below);
+            let cells = || half.cells().chain(half.cells());
+            let chunks = |cell: &Value| vec![cell.tile(lanes); (nodes / u64::from(lanes)) as usize];
+            let elements: Vec<ElementType> = cells().map(Value::element).collect();
+            let columns = cells().map(chunks).collect();
             let rows = Records::from_pieces(tracer, lanes, &elements, columns);
             Memory::named(&format!("tournament {nodes}"), rows, method)
         };
-        let half = Winner {
-            key: initial(tracer, key, key),
-            number: number(height - 1).map(|number| tracer.constant(number, Lane::ZERO)),
-        };
+        let half = nobody(tracer, key, height - 1);
         let least = Winner::of(&half, &half);
         Tournament {
             levels: (0..height - 1).map(level).collect(),
@@ -123,14 +119,12 @@ fn replaced(row: &[Value], winner: &Winner, is_right: &Value, enable: &Value) ->
     })
 }
 
-/// The type of numbers of so many bits, if there are any.
-fn number(bits: u16) -> Option<ElementType> {
-    (bits > 0).then(|| ElementType::unsigned(bits))
-}
-
-/// The largest key, or the number 0.
+/// The winner where nothing was updated: the largest key, and the first number, which has so many bits.
 #[track_caller]
-fn initial(tracer: &Tracer, key: ElementType, element: ElementType) -> Value {
-    let value = if element == key { mask_of(key.width()) } else { Lane::ZERO };
-    tracer.constant(element, value)
+fn nobody(tracer: &Tracer, key: ElementType, number_bits: u16) -> Winner {
+    let number = (number_bits > 0).then(|| ElementType::unsigned(number_bits));
+    Winner {
+        key: tracer.constant(key, mask_of(key.width())),
+        number: number.map(|number| tracer.constant(number, Lane::ZERO)),
+    }
 }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test file uses a part.
 
+pub mod accesses;
+pub mod field;
 pub mod shares;
 
 use std::fs::File;

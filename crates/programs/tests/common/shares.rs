@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::thread;
 
-use phineus_bytecode::{Description, Instruction, Lane, PortOrder, ProgramReader, Sharing, Table};
+use phineus_bytecode::{
+    CostModel, Description, Instruction, Lane, Layout, PortOrder, ProgramReader, RoundModel,
+    Sharing, Table,
+};
 use phineus_channels::{MemoryChannel, memory_mesh};
 use phineus_correlated::semi_honest::Dealer;
 use phineus_crypto::{Block, Prg};
@@ -19,7 +22,11 @@ type BytesReader = ProgramReader<Cursor<Vec<u8>>>;
 
 /// Terms of a computation on shares with SoftSpoken OT.
 pub fn terms(parties: usize) -> MemoryTerms {
-    MemoryTerms { parties: parties as u16, rows: RowSharing::Shares { ot_bits: 31 } }
+    MemoryTerms {
+        parties: parties as u16,
+        rows: RowSharing::Shares { ot_bits: 31 },
+        outside: Sharing::Any,
+    }
 }
 
 /// Memory of a planner.
@@ -29,7 +36,7 @@ pub fn read(bytes: &[u8]) -> BytesReader {
     ProgramReader::open(Cursor::new(bytes.to_vec())).expect("just written")
 }
 
-fn scratch() -> File {
+pub fn scratch() -> File {
     tempfile::tempfile().expect("a temporary file")
 }
 
@@ -41,32 +48,54 @@ pub fn assigned(program: &mut ProgramReader<BufReader<File>>) -> Vec<u8> {
 
 /// The plan of `program` for so many parties, which all checkers find right.
 pub fn planned(program: &mut ProgramReader<BufReader<File>>, parties: usize) -> Vec<u8> {
-    let (assigned, layout) = (assigned(program), layout(parties));
-    let mut model = MixedRounds::new(parties);
+    let mut models = (MixedRounds::new(parties), MixedCosts::new(parties));
+    let sizes = PlanSizes {
+        layout: layout(parties),
+        frame_count: 400,
+        page_wires: 4096,
+        planner_memory_bytes: PLANNER_BYTES,
+    };
+    planned_in_rounds(&assigned(program), "gmw", sizes, &mut models)
+}
+
+/// The memory that a plan is made for.
+pub struct PlanSizes {
+    pub layout: Layout,
+    pub frame_count: u64,
+    pub page_wires: u64,
+    pub planner_memory_bytes: u64,
+}
+
+/// The plan of a program that is on shares or in a field, which all checkers find right.
+pub fn planned_in_rounds(
+    program: &[u8],
+    protocol: &str,
+    PlanSizes { layout, frame_count, page_wires, planner_memory_bytes }: PlanSizes,
+    (rounds, costs): &mut (impl RoundModel + Send, impl CostModel + Send),
+) -> Vec<u8> {
     let options = OrderOptions {
         layout,
         window_units: 1 << 20,
         window_instructions: 1 << 17,
         held_bytes: 1 << 24,
-        planner_memory_bytes: PLANNER_BYTES,
+        planner_memory_bytes,
     };
-    let ordered = order(&mut read(&assigned), Vec::new(), scratch(), &options, &mut model);
+    let ordered = order(&mut read(program), Vec::new(), scratch(), &options, rounds);
     let ordered = ordered.expect("a valid program").0;
-    let faults = check_order(&mut read(&assigned), &mut read(&ordered), &mut model);
+    let faults = check_order(&mut read(program), &mut read(&ordered), rounds);
     assert_eq!(faults.expect("readable"), Vec::<String>::new());
     let options = PlanOptions {
-        protocol: "gmw".to_string(),
+        protocol: protocol.to_string(),
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
-        frame_count: 400,
+        frame_count,
         region_frames: 0,
         computing: None,
         layout,
-        page_wires: 4096,
+        page_wires,
         lookahead: Lookahead { time_ns: 0, frames: 0 },
-        planner_memory_bytes: PLANNER_BYTES,
+        planner_memory_bytes,
     };
-    let costs = &mut MixedCosts::new(parties);
     let planned = plan(&mut read(&ordered), Vec::new(), scratch(), &options, costs);
     let planned = planned.expect("it fits").0;
     let faults = check(&mut read(&ordered), &mut read(&planned)).expect("readable");

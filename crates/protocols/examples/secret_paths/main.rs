@@ -12,6 +12,7 @@
 mod crypto;
 mod fields;
 mod garbled;
+mod look_ups;
 mod ot;
 mod preprocessing;
 mod programs;
@@ -42,6 +43,7 @@ const CASES: &[(&str, fn())] = &[
     ("mixed", shares::mixed),
     ("garbled", garbled::all),
     ("softspoken-malicious", ot::malicious),
+    ("look-ups", shares::look_ups),
     ("clients", shares::clients),
     ("rep3", rep3::all),
     ("base-ot", ot::base),

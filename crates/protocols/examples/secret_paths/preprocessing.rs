@@ -1,4 +1,4 @@
-//! Triples, also of known bits, square pairs and shared bits, from either extension.
+//! Triples, also of known bits, square pairs, shared bits and point functions, from either extension.
 
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::semi_honest::{Batch, Generator, Kind};
@@ -23,6 +23,10 @@ pub fn all() {
             }
             for (owner, width) in [(0, 1), (1, 100)] {
                 kinds.push((Kind::KnownTriple { owner, width }, 70));
+            }
+            if generator.parties().count() == 2 {
+                // Values alone, one level of a tree, and several.
+                kinds.extend([3, 8, 11].map(|bits| (Kind::PointFunction { bits }, 9)));
             }
             for (kind, count) in kinds {
                 generator.make(kind, count, &mut batch).expect("all are honest");

@@ -16,6 +16,7 @@ use phineus_protocols::mixed::{
     demand,
 };
 
+use crate::look_ups;
 use crate::programs::{
     Program, assert_learned, memory, ordering, planned, random, read, scratch, secret_inputs, write,
 };
@@ -49,6 +50,12 @@ pub fn boolean() {
         let program = random(seed.wrapping_add(k as u64), parties, ([40, 256][k], 600));
         check(&program, (seed, 0, SOURCES[k]), |_| Sharing::Boolean);
     }
+}
+
+/// With point functions that the parties make, and pads that they remove.
+pub fn look_ups() {
+    let seed = watch::seed("look-ups");
+    check(&look_ups::program(seed), (seed, 0, Source::Parties), |_| Sharing::Boolean);
 }
 
 pub fn arithmetic() {

@@ -9,6 +9,7 @@ use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
 
 use crate::garbled::limits::OTS_PER_BATCH;
 use crate::garbled::lookup::table_bytes;
+use crate::garbled::tables::is_last_told;
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, packed_bytes};
 
 /// The names of the totals.
@@ -47,6 +48,9 @@ pub mod totals {
 /// Nanoseconds per AND gate of a wide batch, sending included: the slower party on a 2-core
 /// machine over loopback TLS (benches/RESULTS.md, end to end).
 const NS_PER_AND: u64 = 30;
+
+/// Nanoseconds of an AND with a known bit, as [`NS_PER_AND`]: 17 of processor time in a shuffle of 2^12 rows of 16 bytes.
+const NS_PER_KNOWN_AND: u64 = 20;
 
 /// Nanoseconds of the base OTs, if the evaluator brings anything.
 const SETUP_NS: u64 = 10_000_000;
@@ -113,7 +117,12 @@ impl Default for GarbledCosts {
 impl GarbledCosts {
     fn cost(&mut self, instruction: &Instruction) -> Cost {
         let is_gate = instruction.op.info().meaning.is_some() && instruction.op != Op::Constant;
-        let immediates = if is_gate { instruction.immediates } else { [0; 4] };
+        let immediates = match instruction.op {
+            _ if is_gate => instruction.immediates,
+            // The bits of an index.
+            Op::TableLookUp => [0, instruction.immediates[1], 0, 0],
+            _ => [0; 4],
+        };
         let element = instruction.element;
         let template =
             (instruction.op, element.width(), element.is_signed(), instruction.lanes, immediates);
@@ -130,6 +139,28 @@ impl GarbledCosts {
         let cost = *self.templates.entry(template).or_insert_with(|| measure(instruction));
         *slot = Some((template, cost));
         cost
+    }
+}
+
+impl GarbledCosts {
+    /// Counts what an instruction on a table sends besides transfers.
+    fn count_table(&mut self, i: &Instruction, description: &Description) {
+        let bytes = packed_bytes(i) as u64;
+        match i.op {
+            Op::TableSet => return,
+            Op::TableTell => self.output_bytes[1] += bytes,
+            op => {
+                assert_eq!(op, Op::TableLookUp, "it is about a table");
+                let table = table_bytes(i.operand_shape(0).width, i.element.width());
+                self.output_bytes[0] += u64::from(i.lanes) * table;
+                self.output_bytes[1] += bytes;
+            }
+        }
+        if i.op == Op::TableLookUp || is_last_told(description, i) {
+            // The answer, and what follows from it.
+            self.opening_rounds += 2;
+            self.is_answered = false;
+        }
     }
 }
 
@@ -158,8 +189,12 @@ fn measure(instruction: &Instruction) -> Cost {
         scratch_wires = scratch as u64;
     }
     let known = if instruction.op == Op::SwapKnown { instruction.shape().wires() } else { 0 };
-    let rows = if instruction.op == Op::Locate { 1 << instruction.element.width() } else { 0 };
-    let duration_ns = u64::from(known) * NS_PER_AND
+    let rows = match instruction.op {
+        Op::Locate => 1 << instruction.element.width(),
+        Op::TableLookUp => u64::from(instruction.lanes) << instruction.operand_shape(0).width,
+        _ => 0,
+    };
+    let duration_ns = u64::from(known) * NS_PER_KNOWN_AND
         + rows * NS_PER_LOOKUP_ROW
         + and_gates * NS_PER_AND
         + moved as u64 / WIRES_PER_NS_INVERSE
@@ -202,11 +237,14 @@ impl CostModel for GarbledCosts {
             self.output_bytes[1] += sent(GARBLER);
             self.is_answered |= sent(GARBLER) > 0;
         }
+        if instruction.op.is_of_table() {
+            self.count_table(instruction, description);
+        }
         if instruction.op.opens_inside() || instruction.op == Op::Tell {
             let bytes = packed_bytes(instruction) as u64;
             self.output_bytes[0] += match instruction.op {
                 Op::Reveal => bytes,
-                Op::Locate => table_bytes(instruction),
+                Op::Locate => table_bytes(instruction.element.width(), instruction.element.width()),
                 _ => 0,
             };
             self.output_bytes[1] += bytes;

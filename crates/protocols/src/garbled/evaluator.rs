@@ -16,6 +16,7 @@ use crate::garbled::known::{KnownGates, ROW_BYTES, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
+use crate::garbled::tables::{EvaluatorTables, is_last_told};
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
 
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
@@ -120,6 +121,7 @@ pub struct Evaluator<C> {
     draws: Prg,
     known: KnownGates,
     lookups: Lookups,
+    tables: EvaluatorTables,
     scratch: Zeroizing<Vec<Block>>,
     bits: Zeroizing<Vec<u8>>,
     words: Zeroizing<Vec<u64>>,
@@ -175,6 +177,7 @@ impl<C: Channel> Evaluator<C> {
             draws: Prg::from_seed(prg.next_block()),
             known: KnownGates::default(),
             lookups: Lookups::new(start),
+            tables: EvaluatorTables::default(),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
             bits: Zeroizing::default(),
             words: Zeroizing::default(),
@@ -234,6 +237,8 @@ impl<C: Channel> Evaluator<C> {
                 choices.bits.resize(instruction.shape().wires() as usize, 0);
                 if instruction.op == Op::Input {
                     to_bits(self.inputs.lanes(&instruction), lanes, &mut choices.bits);
+                } else if instruction.op == Op::TableLookUp {
+                    self.tables.draw(draws, &mut choices.bits);
                 } else {
                     let draw = &mut |words: &mut [u64]| draws.fill_bytes(words.as_mut_bytes());
                     let values = self.permutations.bring(&instruction, draw);
@@ -270,14 +275,43 @@ impl<C: Channel> Evaluator<C> {
     /// Looks an item up in what the garbler was told, and tells it which place that comes from.
     fn locate(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
         let channel = &mut self.algebra.channel;
-        let position = self.lookups.evaluate((i, wires), channel)?;
-        let place = self.permutations.place(i, position);
+        let position = self.lookups.evaluate(wires, i.element.width(), channel)?;
+        let place = self.permutations.place(i, position as u32);
         self.permutations.end_located(i);
         let place = declassify_value(u64::from(place), "opened to all parties");
         let bytes = packed_bytes(i);
         channel.send(&place.to_le_bytes()[..bytes])?;
         self.end_opening()?;
         Ok(Lane::from(place))
+    }
+
+    /// An instruction on a table of the garbler.
+    fn look_up(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        match i.op {
+            Op::TableSet => Ok(()),
+            Op::TableTell => {
+                self.answer(i, operands[0])?;
+                match is_last_told(&self.description, i) {
+                    true => self.end_opening(),
+                    false => Ok(()),
+                }
+            }
+            op => {
+                assert_eq!(op, Op::TableLookUp, "it is about a table");
+                let channel = &mut self.algebra.channel;
+                let table = (i, operands[0]);
+                let mut masked = self.tables.evaluate(table, &mut self.lookups, channel)?;
+                self.own_labels(results[0])?;
+                self.tables.add_choices(i, &mut masked);
+                self.algebra.channel.send(&masked)?;
+                self.end_opening()
+            }
+        }
     }
 
     /// The garbler waits for what it was told.
@@ -365,6 +399,9 @@ impl<C: Channel> Driver for Evaluator<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
+        if instruction.op.is_of_table() {
+            return self.look_up(instruction, results, operands);
+        }
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
     }

@@ -21,6 +21,7 @@ use crate::garbled::known::{GarblerGates, KnownGates, ROW_BYTES, clear_select_bi
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
+use crate::garbled::tables::{GarblerTables, is_last_told, lanes_of};
 use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bytes, totals};
 
 use algebra::GarblerAlgebra;
@@ -48,6 +49,7 @@ pub struct Garbler<C> {
     draws: Prg,
     known: KnownGates,
     lookups: Lookups,
+    tables: GarblerTables,
     scratch: Zeroizing<Vec<Block>>,
     bits: Zeroizing<Vec<u8>>,
 }
@@ -100,6 +102,7 @@ impl<C: Channel> Garbler<C> {
             draws: Prg::from_seed(prg.next_block()),
             known: KnownGates::default(),
             lookups: Lookups::new(start),
+            tables: GarblerTables::new(description),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
             bits: Zeroizing::default(),
         };
@@ -161,8 +164,12 @@ impl<C: Channel> Garbler<C> {
                 let count = instruction.shape().wires() as usize;
                 combine(channel, &mut self.bits, count, &select_bits)?;
                 self.pending_bits -= count;
-                let (lanes, bits) = (instruction.lanes as usize, &self.bits);
-                let told = (0..lanes).map(|lane| from_bits(bits, lanes, lane));
+                let told = lanes_of(&instruction, &self.bits);
+                if instruction.op == Op::TableTell {
+                    self.tables.tell(&instruction, told);
+                    self.bits.zeroize();
+                    return Ok(());
+                }
                 let told = self.permutations.tell(&instruction, told);
                 self.bits.zeroize();
                 let during = "a permutation that is told";
@@ -236,13 +243,54 @@ impl<C: Channel> Garbler<C> {
     fn locate(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
         let GarblerAlgebra { channel, delta, .. } = &mut self.algebra;
         let table = self.permutations.told_positions(i);
-        self.lookups.garble(delta, (i, wires), table, channel)?;
+        self.lookups.garble(delta, wires, (table, i.element.width(), 0), channel)?;
         self.permutations.end_located(i);
         // The answer is the place itself.
         let select_bits = Zeroizing::new(vec![0; packed_bytes(i)]);
         self.expected.push_back(PendingMessage::Opening { count: wires.len(), select_bits });
         self.wait()?;
         Ok(from_bits(&self.bits, 1, 0))
+    }
+
+    /// Expects the select bits of a value that this party is told; waits for them after the last part.
+    fn expect_told(
+        &mut self,
+        i: &Instruction,
+        wires: &[Block],
+        is_last: bool,
+    ) -> Result<(), ProtocolError> {
+        let (instruction, select_bits) = (*i, packed(i, wires));
+        self.pending_bits += wires.len();
+        self.expected.push_back(PendingMessage::Told { instruction, select_bits });
+        if is_last { self.wait() } else { self.relieve() }
+    }
+
+    /// An instruction on a table.
+    fn look_up(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        match i.op {
+            Op::TableSet => self.tables.set(i),
+            Op::TableTell => {
+                let is_last = is_last_told(&self.description, i);
+                return self.expect_told(i, operands[0], is_last);
+            }
+            op => {
+                assert_eq!(op, Op::TableLookUp, "it is about a table");
+                let GarblerAlgebra { channel, delta, .. } = &mut self.algebra;
+                let sources = (&mut self.lookups, &*delta, &mut self.draws);
+                let masks = self.tables.garble((i, operands[0]), sources, channel)?;
+                self.evaluator_labels(results[0])?;
+                let (count, select_bits) = (results[0].len(), masks);
+                self.expected.push_back(PendingMessage::Opening { count, select_bits });
+                self.wait()?;
+                self.shift_labels(results[0]);
+            }
+        }
+        Ok(())
     }
 
     /// Labels of *false* for inputs of the evaluator.
@@ -303,6 +351,9 @@ impl<C: Channel> Driver for Garbler<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
+        if instruction.op.is_of_table() {
+            return self.look_up(instruction, results, operands);
+        }
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
         self.algebra.failure.take().map_or(Ok(()), Err)
     }
@@ -331,13 +382,8 @@ impl<C: Channel> Driver for Garbler<C> {
         let lanes = i.lanes as usize;
         if i.op == Op::Tell {
             assert_eq!(owner(&self.description, i), GARBLER, "the garbler alone is told");
-            let (instruction, select_bits) = (*i, packed(i, operands[0]));
-            self.pending_bits += operands[0].len();
-            self.expected.push_back(PendingMessage::Told { instruction, select_bits });
-            return match OwnPermutations::is_last_told(&self.description, i) {
-                true => self.wait(),
-                false => self.relieve(),
-            };
+            let is_last = OwnPermutations::is_last_told(&self.description, i);
+            return self.expect_told(i, operands[0], is_last);
         }
         let owner = owner(&self.description, i);
         if i.op == Op::SwapKnown {

@@ -4,13 +4,12 @@
 //! of a permutation have labels by which the half is enough: those of the garbler's bits are 0 for the evaluator,
 //! and those of the evaluator's bits have the bit itself as select bit.
 //!
-//! Both halves are made of whole gates whose other input is 0, so that they have the same kernels and tweaks. Such a
-//! half would need half the hashes: the time is that of a gate, the bytes are half.
+//! The kernels: `phineus_crypto::HalfGates::garble_known`.
 //!
 //! Cost: 16 bytes from garbler to evaluator a gate.
 
-use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates};
-use zerocopy::{FromBytes, IntoBytes};
+use phineus_crypto::{AndIndex, Block, Delta, HalfGates};
+use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use crate::ProtocolError;
@@ -19,10 +18,10 @@ use crate::garbled::gate_ranges::{GateRange, pieces};
 /// Bytes of a half gate.
 pub(super) const ROW_BYTES: usize = size_of::<Block>();
 
-/// Room for the rows of a piece, and for labels that are repeated.
+/// Rows of a piece, and labels that are repeated.
 #[derive(Default)]
 pub(super) struct KnownGates {
-    rows: Vec<GarbledGate>,
+    rows: Vec<Block>,
     repeated: Zeroizing<Vec<Block>>,
 }
 
@@ -35,28 +34,18 @@ pub(super) fn exchange(
     let ([first, second], [bits, a, b]) = (results, operands) else {
         unreachable!("an exchange has two results and three operands")
     };
-    second.iter_mut().zip(a.iter().zip(*b)).for_each(|(x, (&a, &b))| *x = a ^ b);
+    // Piece by piece, so that what one pass has touched is still near for the next one.
     for GateRange { gates, second: lanes } in pieces(a.len(), bits.len()) {
-        let piece = Piece { bits: &bits[lanes], x: &second[gates.clone()] };
-        half_gates(&piece, &mut first[gates])?;
-    }
-    for ((first, second), (&a, &b)) in first.iter_mut().zip(&mut **second).zip(a.iter().zip(*b)) {
-        let product = *first;
-        (*first, *second) = (a ^ product, b ^ product);
+        let [first, second] = [&mut first[gates.clone()], &mut second[gates.clone()]];
+        let (a, b) = (&a[gates.clone()], &b[gates]);
+        second.iter_mut().zip(a.iter().zip(b)).for_each(|(x, (&a, &b))| *x = a ^ b);
+        half_gates(&Piece { bits: &bits[lanes], x: second }, first)?;
+        for ((first, second), (&a, &b)) in first.iter_mut().zip(second).zip(a.iter().zip(b)) {
+            let product = *first;
+            (*first, *second) = (a ^ product, b ^ product);
+        }
     }
     Ok(())
-}
-
-/// Writes rows that are sent.
-fn write(sent: &mut [u8], rows: impl Iterator<Item = Block>) {
-    let sent = sent.chunks_exact_mut(ROW_BYTES);
-    sent.zip(rows).for_each(|(sent, row)| sent.copy_from_slice(row.as_bytes()));
-}
-
-/// Rows that were received, at any alignment.
-fn blocks(received: &[u8]) -> impl Iterator<Item = Block> {
-    let rows = received.chunks_exact(ROW_BYTES);
-    rows.map(|row| Block::read_from_bytes(row).expect("a row is a block"))
 }
 
 /// Makes the select bit of a label 0.
@@ -67,7 +56,10 @@ pub(super) fn clear_select_bit(label: &mut Block) {
 /// Labels of one lane after the other, cyclically.
 fn repeat(repeated: &mut Vec<Block>, labels: &[Block], count: usize) {
     repeated.clear();
-    repeated.extend(labels.iter().cycle().take(count));
+    repeated.reserve(count);
+    for start in (0..count).step_by(labels.len().max(1)) {
+        repeated.extend_from_slice(&labels[..labels.len().min(count - start)]);
+    }
 }
 
 /// Gates of the garbler, numbered from `index` on.
@@ -94,9 +86,10 @@ impl KnownGates {
         out: &mut [Block],
         sent: &mut [u8],
     ) {
-        self.rows.resize(x.len(), GarbledGate::default());
-        gates.garble(delta, index, x, bits, out, self.rows.as_mut_bytes());
-        write(sent, self.rows.iter().map(|row| row.garbler_half));
+        repeat(&mut self.repeated, bits, x.len());
+        self.rows.resize(x.len(), Block::ZERO);
+        gates.garble_known(delta, index, [x, &self.repeated], out, &mut self.rows);
+        sent.copy_from_slice(self.rows.as_bytes());
     }
 
     /// Evaluates what [`KnownGates::garble_own`] garbled; the evaluator's labels of the bits are 0.
@@ -107,10 +100,8 @@ impl KnownGates {
         out: &mut [Block],
         received: &[u8],
     ) {
-        self.rows.clear();
-        let row = |garbler_half: Block| GarbledGate { garbler_half, ..GarbledGate::default() };
-        self.rows.extend(blocks(received).map(row));
-        gates.evaluate(index, x, &[Block::ZERO], out, self.rows.as_bytes());
+        self.receive(received, x.len());
+        gates.evaluate_known(index, x, &self.rows, out);
     }
 
     /// Garbles `out = bit AND x` where the evaluator knows the bits: labels of *false* have select bit 0.
@@ -122,10 +113,9 @@ impl KnownGates {
         sent: &mut [u8],
     ) {
         repeat(&mut self.repeated, bits, x.len());
-        self.rows.resize(x.len(), GarbledGate::default());
-        let rows = self.rows.as_mut_bytes();
-        gates.garble(delta, index, &self.repeated, &[Block::ZERO], out, rows);
-        write(sent, self.rows.iter().zip(x).map(|(row, &x)| row.garbler_half ^ x));
+        self.rows.resize(x.len(), Block::ZERO);
+        gates.garble_known(delta, index, [&self.repeated, x], out, &mut self.rows);
+        sent.copy_from_slice(self.rows.as_bytes());
     }
 
     /// Evaluates what [`KnownGates::garble_peers`] garbled.
@@ -137,12 +127,14 @@ impl KnownGates {
         received: &[u8],
     ) {
         repeat(&mut self.repeated, bits, x.len());
-        self.rows.clear();
-        self.rows.resize(x.len(), GarbledGate::default());
-        gates.evaluate(index, &self.repeated, &[Block::ZERO], out, self.rows.as_bytes());
-        let known = self.repeated.iter().map(|label| label.select_bit());
-        for ((out, known), (row, &x)) in out.iter_mut().zip(known).zip(blocks(received).zip(x)) {
-            *out ^= (row ^ x).and_bit(known);
-        }
+        self.receive(received, x.len());
+        self.rows.iter_mut().zip(x).for_each(|(row, &x)| *row ^= x);
+        gates.evaluate_known(index, &self.repeated, &self.rows, out);
+    }
+
+    /// Rows that were received, at any alignment.
+    fn receive(&mut self, received: &[u8], count: usize) {
+        self.rows.resize(count, Block::ZERO);
+        self.rows.as_mut_bytes().copy_from_slice(received);
     }
 }

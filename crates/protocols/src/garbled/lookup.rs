@@ -1,6 +1,6 @@
 //! Looks an item up in a table of the garbler; the evaluator alone learns what is there.
 //!
-//! The table has `2^k` rows for items of `k` bits. Row `v` belongs to the item whose labels have the select bits `v`, so
+//! The table has `2^k` rows of `b` bits for items of `k` bits. Row `v` belongs to the item whose labels have the select bits `v`, so
 //! a position says nothing about an item. It is encrypted by the hash of `K_v = sum of 2^i L_i`, where `L_i` is the
 //! label of bit `i` with the select bit `v_i`, and products are those of GF(2^128). The evaluator can compute the key
 //! of the row of its labels. Another row's key differs from it by a multiple of the offset that is not 0.
@@ -10,16 +10,16 @@
 //! for each lookup: its inputs are correlated by multiples of the offset, as those of gates are by the offset.
 //! Rows are numbers of the garbler, which do not depend on the offset.
 //!
-//! Cost: `ceil(k / 8) 2^k` bytes from garbler to evaluator and a hash a row; the evaluator computes one hash.
+//! Cost: `ceil(b / 8) 2^k` bytes from garbler to evaluator and a hash a row; the evaluator computes one hash.
 //! Not protected: who deviates can put anything into the table.
 
-use phineus_bytecode::Instruction;
+use std::ops::{BitAnd, BitXor};
+
 use phineus_channels::Channel;
 use phineus_crypto::{Block, CrHash, Delta, SecretBit, declassify_value};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
-use crate::garbled::packed_bytes;
 
 /// Rows that are hashed and sent together, as a power of two.
 const PIECE_BITS: usize = 12;
@@ -27,9 +27,39 @@ const PIECE_BITS: usize = 12;
 /// Keys of lookups have this bit, those of gates have not: they are the start value and a tweak of 64 bits.
 const LOOKUP: u128 = 1 << 127;
 
-/// Bytes of the table of a lookup.
-pub(super) fn table_bytes(i: &Instruction) -> u64 {
-    (packed_bytes(i) as u64) << i.element.width()
+/// Bytes of a table for items of `index_bits` bits, with rows of `row_bits` bits.
+pub(super) fn table_bytes(index_bits: u16, row_bits: u16) -> u64 {
+    u64::from(row_bits.div_ceil(8)) << index_bits
+}
+
+/// A row of a table.
+pub(super) trait TableRow:
+    Copy + Default + Zeroize + BitAnd<Output = Self> + BitXor<Output = Self>
+{
+    /// The lowest bits of a block.
+    fn low(bits: u128) -> Self;
+    /// The row as a number.
+    fn bits(self) -> u128;
+}
+
+impl TableRow for u32 {
+    fn low(bits: u128) -> u32 {
+        bits as u32
+    }
+
+    fn bits(self) -> u128 {
+        self.into()
+    }
+}
+
+impl TableRow for u128 {
+    fn low(bits: u128) -> u128 {
+        bits
+    }
+
+    fn bits(self) -> u128 {
+        self
+    }
 }
 
 /// Numbers lookups; none has the hash of another.
@@ -50,9 +80,9 @@ fn combined(labels: impl DoubleEndedIterator<Item = Block>) -> Block {
 }
 
 /// Replaces row `v` by row `v ^ mask`, where bit `i` of the mask is the select bit of wire `i`.
-fn permute_rows(rows: &mut [u32], wires: &[Block]) {
+fn permute_rows<R: TableRow>(rows: &mut [R], wires: &[Block]) {
     for (bit, wire) in wires.iter().enumerate() {
-        let mask = wire.select_bit().wide_mask() as u32;
+        let mask = R::low(wire.select_bit().wide_mask());
         for pair in rows.chunks_exact_mut(2 << bit) {
             let (low, high) = pair.split_at_mut(1 << bit);
             for (low, high) in low.iter_mut().zip(high) {
@@ -74,20 +104,20 @@ impl Lookups {
         CrHash::new(self.start ^ Block::from_bits(LOOKUP | u128::from(self.next)))
     }
 
-    /// Sends the table for an item with these labels of *false*; items beyond it are at 0.
+    /// Sends the table for an item with these labels of *false*: `mask` and rows of `row_bits` bits, 0 beyond the last one.
     ///
     /// # Security
     /// Time and memory accesses depend on the sizes only.
-    pub(super) fn garble(
+    pub(super) fn garble<R: TableRow>(
         &mut self,
         delta: &Delta,
-        (i, wires): (&Instruction, &[Block]),
-        table: &[u32],
+        wires: &[Block],
+        (table, row_bits, mask): (&[R], u16, R),
         channel: &mut impl Channel,
     ) -> Result<(), ProtocolError> {
-        let (hash, bytes) = (self.next_hash(), packed_bytes(i));
+        let (hash, bytes) = (self.next_hash(), usize::from(row_bits.div_ceil(8)));
         // All of it at once: what grew would leave a copy behind.
-        let mut rows = Zeroizing::new(vec![0; 1 << wires.len()]);
+        let mut rows = Zeroizing::new(vec![R::default(); 1 << wires.len()]);
         rows[..table.len()].copy_from_slice(table);
         permute_rows(&mut rows, wires);
         let zeros = wires.iter().map(|&wire| wire ^ delta.block().and_bit(wire.select_bit()));
@@ -107,7 +137,7 @@ impl Lookups {
             hash.hash_blocks(first, &mut keys);
             channel.send_with(rows.len() * bytes, |sent| {
                 for ((sent, row), key) in sent.chunks_exact_mut(bytes).zip(rows).zip(keys.iter()) {
-                    let encrypted = row ^ key.to_bits() as u32;
+                    let encrypted = (*row ^ mask).bits() ^ key.to_bits();
                     sent.copy_from_slice(&encrypted.to_le_bytes()[..bytes]);
                 }
             })?;
@@ -118,17 +148,18 @@ impl Lookups {
     /// Receives the table and returns what is in the row of the item with these labels.
     pub(super) fn evaluate(
         &mut self,
-        (i, wires): (&Instruction, &[Block]),
+        wires: &[Block],
+        row_bits: u16,
         channel: &mut impl Channel,
-    ) -> Result<u32, ProtocolError> {
-        let (hash, bytes) = (self.next_hash(), packed_bytes(i));
+    ) -> Result<u128, ProtocolError> {
+        let (hash, bytes) = (self.next_hash(), usize::from(row_bits.div_ceil(8)));
         let bits = wires.iter().enumerate();
         let wanted = bits.fold(0, |row, (i, wire)| row | wire.select_u64() << i);
         let wanted = declassify_value(wanted, "uniform, whatever the item is") as usize;
         let mut key = [combined(wires.iter().copied())];
         hash.hash_blocks(wanted as u64, &mut key);
         let (rows, piece) = (1usize << wires.len(), 1 << wires.len().min(PIECE_BITS));
-        let mut found = [0; 4];
+        let mut found = [0; 16];
         for first in (0..rows).step_by(piece) {
             channel.recv_with(piece * bytes, |received| {
                 let row = wanted.checked_sub(first).filter(|&row| row < piece);
@@ -137,15 +168,14 @@ impl Lookups {
                 }
             })?;
         }
-        let value = u32::from_le_bytes(found) ^ key[0].to_bits() as u32;
-        Ok(value & ((1 << wires.len()) - 1))
+        let value = u128::from_le_bytes(found) ^ key[0].to_bits();
+        Ok(value & (u128::MAX >> (128 - row_bits)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use phineus_bytecode::random::{SeededRng, Seeds};
-    use phineus_bytecode::{ElementType, Op};
     use phineus_channels::memory_pair;
     use phineus_crypto::{Block, Prg};
 
@@ -182,9 +212,11 @@ mod tests {
                 (SeededRng::new(seed), Prg::from_seed(Block::from_bits(seed.into())));
             let size = 1u64 << bits;
             let items = size / 2 + 1 + random.below(size / 2);
-            let table: Vec<u32> = (0..items).map(|_| random.below(size) as u32).collect();
+            let row_bits = 1 + random.below(128) as u16;
+            let low = u128::MAX >> (128 - row_bits);
+            let table: Vec<u128> = (0..items).map(|_| prg.next_block().to_bits() & low).collect();
+            let mask = prg.next_block().to_bits() & low;
             let (delta, start) = (Delta::random(&mut prg), prg.next_block());
-            let i = Instruction::new(Op::Locate, ElementType::unsigned(bits), 1);
             let (mut garbler, mut evaluator) = (Lookups::new(start), Lookups::new(start));
             let (mut left, mut right) = memory_pair();
             for item in (0..size).step_by(stride) {
@@ -195,12 +227,13 @@ mod tests {
                 let active: Vec<Block> = active.collect();
                 let found = std::thread::scope(|scope| {
                     scope.spawn(|| {
-                        garbler.garble(&delta, (&i, &zeros), &table, &mut left).expect("sent");
+                        let table = (&table[..], row_bits, mask);
+                        garbler.garble(&delta, &zeros, table, &mut left).expect("sent");
                         left.flush().expect("sent");
                     });
-                    evaluator.evaluate((&i, &active), &mut right).expect("received")
+                    evaluator.evaluate(&active, row_bits, &mut right).expect("received")
                 });
-                let expected = table.get(item as usize).copied().unwrap_or(0);
+                let expected = table.get(item as usize).copied().unwrap_or(0) ^ mask;
                 assert_eq!(found, expected, "item {item} of {items}, seed {seed}");
             }
         }

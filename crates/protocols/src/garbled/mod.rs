@@ -32,6 +32,7 @@ mod known;
 pub mod limits;
 mod lookup;
 mod rounds;
+mod tables;
 
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,7 @@ pub use costs::{GarbledCosts, totals};
 pub use evaluator::{Evaluator, Upcoming};
 pub use garbler::Garbler;
 
-use phineus_bytecode::{Description, Instruction, Layout};
+use phineus_bytecode::{Description, Instruction, Layout, Op};
 use phineus_crypto::Block;
 use phineus_engine::OwnPermutations;
 
@@ -57,9 +58,11 @@ pub fn layout() -> Layout {
 
 /// Who brings the values of an input, or of a permutation.
 fn owner(description: &Description, instruction: &Instruction) -> u16 {
-    match instruction.op.is_of_permutation() {
-        true => OwnPermutations::owner(description, instruction),
-        false => description.inputs[instruction.immediates[0] as usize].party,
+    match instruction.op {
+        // It chooses at random.
+        Op::TableLookUp => EVALUATOR,
+        op if op.is_of_permutation() => OwnPermutations::owner(description, instruction),
+        _ => description.inputs[instruction.immediates[0] as usize].party,
     }
 }
 

@@ -15,9 +15,12 @@ use zeroize::Zeroizing;
 use super::broadcast::Broadcast;
 use super::client::OneShareEach;
 use super::flight::{CircuitFlight, ConversionFlight, Flight, FlightContext, ProductFlight};
+use super::look_up::{LookUpFlight, OpenedRows, PublicTables};
 use super::openings::Openings;
+use super::party_keys::PartyKeys;
 use super::rows::{self, write_circuit};
 use super::selection::SelectionFlight;
+use super::shared_rows::AddFlight;
 use super::templates::{Method, MixedRounds, method};
 use crate::ProtocolError;
 use crate::bmr::{Evaluation, GarbledTables};
@@ -56,8 +59,10 @@ pub struct MixedDriver<C, P> {
     pending: Vec<PendingOutput>,
     pub(super) rounds: u64,
     pub(super) permutations: OwnPermutations,
-    /// Draws the own permutations, if the program has any.
+    /// Draws the own permutations and keys, if the program may have any.
     pub(super) draws: Option<Prg>,
+    pub(super) tables: PublicTables,
+    keys: PartyKeys,
 }
 
 impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
@@ -88,11 +93,13 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         }
         let common =
             seeds.iter().enumerate().map(|(k, &seed)| (k != me).then(|| Prg::from_seed(seed)));
-        let has_permutations = !description.permutations.is_empty();
+        let draws = !description.permutations.is_empty() || !description.tables.is_empty();
         Ok(MixedDriver {
             permutations: OwnPermutations::new(description),
-            draws: has_permutations.then(|| Prg::from_seed(prg.next_block())),
+            draws: draws.then(|| Prg::from_seed(prg.next_block())),
             common: common.collect(),
+            tables: PublicTables::new(description),
+            keys: PartyKeys::default(),
             openings: Openings::new(count, Broadcast::default()),
             rounds_model: MixedRounds::new(count),
             outputs: Outputs::new(description, me as u16),
@@ -180,8 +187,8 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
 
     pub(super) fn context(&mut self) -> FlightContext<'_, P> {
         let (me, first) = (self.parties.me(), self.first());
-        let (openings, correlated) = (&mut self.openings, &mut self.correlated);
-        FlightContext { openings, correlated, first, me }
+        let MixedDriver { openings, correlated, tables, .. } = self;
+        FlightContext { openings, correlated, first, me, tables }
     }
 
     /// The circuit of an instruction with its inputs, not run yet.
@@ -279,6 +286,17 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
                 let issued = ConversionFlight::issue(&mut self.context(), instruction, &bits)?;
                 Ok(Flight::Conversion(Box::new(issued)))
             }
+            Method::TableOpen => {
+                let rows = OpenedRows::issue(&mut self.openings, instruction, operands[0]);
+                Ok(Flight::TableOpening(rows))
+            }
+            Method::LookUp => {
+                let issued = LookUpFlight::issue(&mut self.context(), instruction, operands[0])?;
+                Ok(Flight::LookUp(Box::new(issued)))
+            }
+            Method::SharedAdd => {
+                Ok(Flight::Add(AddFlight::issue(&mut self.context(), instruction, operands)?))
+            }
             Method::Selection => {
                 let issued = SelectionFlight::issue(&mut self.context(), instruction, operands)?;
                 Ok(Flight::Selection(Box::new(issued)))
@@ -350,6 +368,8 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             Flight::Product(product) => ring::store(results[0], product.shares(), width),
             Flight::Conversion(done) => ring::store(results[0], done.shares(), width),
             Flight::Selection(done) => done.write(&mut results),
+            Flight::LookUp(done) => done.write(results[0]),
+            Flight::TableOpening(_) | Flight::Add(_) => {}
             Flight::Entry(_) => unreachable!("done above"),
         }
         Ok(())
@@ -439,6 +459,22 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
                 self.in_flight.push_back((*instruction, flight));
                 Ok(())
             }
+            Phase::Whole if instruction.op.is_of_party_key() => {
+                let (me, draws) = (self.parties.me(), self.draws.as_mut());
+                self.keys.bring(instruction, me, draws, bytes_mut(instruction, results, 1)[0]);
+                Ok(())
+            }
+            Phase::Whole if instruction.op == Op::TableSet => {
+                self.tables.set(instruction);
+                Ok(())
+            }
+            Phase::Whole if instruction.op == Op::SharedSet => {
+                self.tables.set_shared(instruction, bytes(instruction, operands, 1)[0]);
+                Ok(())
+            }
+            Phase::Whole if instruction.op == Op::SharedHide => {
+                self.hide_now(instruction, bytes_mut(instruction, results, 1)[0])
+            }
             Phase::Whole if is_garbled(instruction) => {
                 self.whole_garbled(instruction, results, operands)
             }
@@ -478,14 +514,14 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
         self.clients.send_outputs()?;
         self.write_outputs();
         let (me, first) = (self.parties.me(), self.first());
-        let (openings, correlated) = (&mut self.openings, &mut self.correlated);
-        let mut context = FlightContext { openings, correlated, first, me };
-        for _ in 0..self.in_flight.len() {
-            let (instruction, mut flight) = self.in_flight.pop_front().expect("just counted");
+        let MixedDriver { openings, correlated, tables, in_flight, done, .. } = self;
+        let mut context = FlightContext { openings, correlated, first, me, tables };
+        for _ in 0..in_flight.len() {
+            let (instruction, mut flight) = in_flight.pop_front().expect("just counted");
             if flight.step(&mut context)? {
-                self.done.push_back((instruction, flight));
+                done.push_back((instruction, flight));
             } else {
-                self.in_flight.push_back((instruction, flight));
+                in_flight.push_back((instruction, flight));
             }
         }
         Ok(())

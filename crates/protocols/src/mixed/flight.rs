@@ -15,9 +15,11 @@ use phineus_circuits::record::CircuitTemplate;
 use phineus_correlated::semi_honest::CorrelatedRandomness;
 
 use super::garbled::EnteringWires;
+use super::look_up::{LookUpFlight, OpenedRows, PublicTables};
 use super::openings::Openings;
 use super::rows::{gather, run, scatter};
 use super::selection::SelectionFlight;
+use super::shared_rows::AddFlight;
 use crate::ProtocolError;
 use crate::shares::ring::mask_of;
 use crate::shares::values::{Words, blank};
@@ -31,6 +33,7 @@ pub(super) struct FlightContext<'a, P> {
     pub(super) first: bool,
     /// This party.
     pub(super) me: usize,
+    pub(super) tables: &'a mut PublicTables,
 }
 
 /// A multiplication whose operands were masked with a triple and are being opened.
@@ -114,6 +117,12 @@ pub(super) enum Flight {
     Entry(Box<EnteringWires>),
     /// Rows that bits select or exchange.
     Selection(Box<SelectionFlight>),
+    /// Rows of a table that all parties know.
+    LookUp(Box<LookUpFlight>),
+    /// Rows that become those of such a table.
+    TableOpening(OpenedRows),
+    /// A change of a row at a secret index.
+    Add(AddFlight),
 }
 
 impl Flight {
@@ -138,6 +147,18 @@ impl Flight {
             Flight::Entry(entry) => Ok(entry.step(context.openings)),
             Flight::Selection(selection) => {
                 selection.take(context.openings, context.me);
+                Ok(true)
+            }
+            Flight::LookUp(lookup) => {
+                lookup.take(context.openings, context.tables);
+                Ok(true)
+            }
+            Flight::TableOpening(rows) => {
+                rows.take(context.openings, context.tables);
+                Ok(true)
+            }
+            Flight::Add(change) => {
+                change.take(context.openings, context.tables);
                 Ok(true)
             }
         }

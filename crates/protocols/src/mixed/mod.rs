@@ -36,12 +36,15 @@ mod driver;
 mod flight;
 mod garbled;
 mod known;
+mod look_up;
 mod openings;
+mod party_keys;
 mod private;
 mod replay;
 mod rows;
 mod selection;
 mod settings;
+mod shared_rows;
 mod sharing;
 mod state;
 mod stated;
@@ -56,10 +59,11 @@ pub use broadcast::Broadcast;
 pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
+pub use look_up::table_bytes;
 pub use settings::{MixedSettings, OtExtension};
 pub use stated::{
-    PlanDemand, demand, known_triples, needs_correlated_randomness, ot_kind, overlapped_rounds,
-    ready_randomness_bytes,
+    POINT_FUNCTIONS, PlanDemand, demand, known_triples, needs_correlated_randomness, ot_kind,
+    overlapped_rounds, ready_randomness_bytes,
 };
 pub use templates::{MixedRounds, YaoToArithmetic};
 

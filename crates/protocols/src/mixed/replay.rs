@@ -12,6 +12,7 @@ use phineus_correlated::semi_honest::Kind;
 use super::broadcast::{OpenedSizes, Region};
 use super::known::{kinds, private_bits};
 use super::selection::owners;
+use super::shared_rows::{AddFlight, tree_of};
 use super::templates::{Method, MixedRounds, method};
 use crate::templates::is_masked;
 
@@ -140,7 +141,19 @@ impl CostReplay {
                 self.later_keys += wires;
             }
             Method::Selection => self.select(instruction),
+            Method::LookUp => {
+                let bits = instruction.immediates[1] as u16;
+                self.needs.push_back((Kind::PointFunction { bits }, lanes));
+                self.opened_bits += usize::from(bits) * lanes;
+            }
+            Method::TableOpen => self.opened_bits += usize::from(width) * lanes,
             Method::Packed | Method::Ring | Method::Copy => {}
+            Method::TableSet | Method::PartyKey | Method::SharedTable => {}
+            Method::SharedAdd => {
+                let bits = tree_of(instruction.immediates[1] as u16).get() as u16;
+                self.needs.push_back((Kind::PointFunction { bits }, 1));
+                self.opened_bits += AddFlight::opened_bits(instruction);
+            }
             Method::Linear | Method::Garbled => {}
             Method::GarbledToBoolean | Method::GarbledToArithmetic => {}
         }

@@ -15,6 +15,9 @@ use super::settings::MixedSettings;
 /// The beginning of the names of totals of triples with a known bit.
 const KNOWN_TRIPLES: &str = "known_triples_";
 
+/// The beginning of the names of totals of point functions.
+pub const POINT_FUNCTIONS: &str = "point_functions_";
+
 /// The name of a kind's total.
 pub(super) fn name_of(kind: Kind) -> String {
     match kind {
@@ -23,6 +26,7 @@ pub(super) fn name_of(kind: Kind) -> String {
         Kind::SquarePair { width } => format!("square_pairs_{width}"),
         Kind::SharedBit { width } => format!("shared_bits_{width}"),
         Kind::KnownTriple { owner, width } => format!("{KNOWN_TRIPLES}{width}_of_{owner}"),
+        Kind::PointFunction { bits } => format!("{POINT_FUNCTIONS}{bits}"),
     }
 }
 
@@ -84,6 +88,7 @@ fn stated_demand(plan: &PlanDescription) -> Demand {
                 .map(|width| Kind::RingTriple { width })
                 .or(width("square_pairs_").map(|width| Kind::SquarePair { width }))
                 .or(width("shared_bits_").map(|width| Kind::SharedBit { width }))
+                .or(width(POINT_FUNCTIONS).map(|bits| Kind::PointFunction { bits }))
                 .or(known_triples(name).map(|(owner, width)| Kind::KnownTriple { owner, width })),
         };
         if let Some(kind) = kind {

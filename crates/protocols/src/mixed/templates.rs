@@ -12,7 +12,9 @@ use phineus_engine::packed;
 
 use serde::{Deserialize, Serialize};
 
+use super::look_up::LookUpFlight;
 use super::selection::{is_selection, owners};
+use super::shared_rows::AddFlight;
 use crate::bmr::{TemplateRows, is_linear};
 use crate::shares::values::sent_share_bytes;
 use crate::shares::words::words;
@@ -65,6 +67,18 @@ pub(super) enum Method {
     GarbledToBoolean,
     /// Masks are added to a garbled value, and the first party learns the sum.
     GarbledToArithmetic,
+    /// Rows of a table are set, without the others and without values.
+    TableSet,
+    /// One opening of all bits, which become rows of a table.
+    TableOpen,
+    /// A key of a party, or pads under it: its share.
+    PartyKey,
+    /// Rows of a shared table are set without the others, or opened under pads at once.
+    SharedTable,
+    /// One opening with a point function.
+    SharedAdd,
+    /// One opening with a point function for each lane.
+    LookUp,
     /// One exchange with a triple of a bit that one party knows for each lane, and for each party unless one knows all
     /// bits.
     Selection,
@@ -79,6 +93,12 @@ pub(super) fn method(instruction: &Instruction) -> Method {
     let to = instruction.element.sharing();
     match instruction.op {
         Op::Input => return Method::ToGarbled,
+        Op::TableSet => return Method::TableSet,
+        Op::TableOpen => return Method::TableOpen,
+        Op::PartyKey | Op::PartyPad => return Method::PartyKey,
+        Op::TableLookUp | Op::SharedLookUp => return Method::LookUp,
+        Op::SharedSet | Op::SharedHide => return Method::SharedTable,
+        Op::SharedAdd => return Method::SharedAdd,
         Op::Convert => {
             let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
             return match (from, to) {
@@ -215,6 +235,8 @@ impl RoundModel for MixedRounds {
         match instruction.op {
             Op::Input if shape.sharing == Sharing::Garbled => {}
             Op::Input | Op::Constant | Op::Round => return Interaction::default(),
+            // What they open is exchanged when they are reached.
+            op if op.is_stateful() => return Interaction::default(),
             // A share that waits; to each other party one in a buffer that doubles and one on its way,
             // and as many from it.
             Op::Output => {
@@ -232,6 +254,15 @@ impl RoundModel for MixedRounds {
                 Interaction::default()
             }
             Method::Linear | Method::Garbled | Method::GarbledToBoolean => Interaction::default(),
+            Method::TableSet | Method::PartyKey | Method::SharedTable => Interaction::default(),
+            Method::SharedAdd => {
+                let opened = AddFlight::opened_bits(instruction).div_ceil(8) as u64;
+                let held_bytes = AddFlight::held_bytes(instruction) + copies * opened;
+                Interaction { rounds: 1, held_bytes }
+            }
+            Method::TableOpen => {
+                Interaction { rounds: 1, held_bytes: wires.div_ceil(8) * copies + 64 }
+            }
             Method::ToGarbled | Method::ArithmeticToGarbled => {
                 // Own keys and those of all, those of all on their way, and masked bits.
                 let wires = self.garbled_wires(instruction) as u64;
@@ -248,6 +279,11 @@ impl RoundModel for MixedRounds {
             }
             Method::BooleanToArithmetic => {
                 Interaction { rounds: 1, held_bytes: 8 * wires + wires.div_ceil(8) * copies }
+            }
+            Method::LookUp => {
+                let held_bytes = LookUpFlight::held_bytes(instruction);
+                let opened = instruction.immediates[1] * u64::from(shape.lanes);
+                Interaction { rounds: 1, held_bytes: held_bytes + copies * opened.div_ceil(8) }
             }
             Method::Selection => {
                 // Bits, rows, two of them exchanged, and the result; of each owner its part of triples, and what is told.

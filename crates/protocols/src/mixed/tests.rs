@@ -23,6 +23,8 @@ use crate::harness::{
 };
 use crate::mixed::client::OneShareEach;
 
+mod look_up;
+mod shared_rows;
 mod state;
 mod wire;
 

@@ -14,6 +14,7 @@ use phineus_correlated::mascot::costs::{demand_costs, setup_costs};
 use phineus_correlated::mascot::{Demand, Kind};
 use phineus_correlated::semi_honest::costs::{PairCosts, PartyPair};
 use phineus_crypto::field::{F32, F61, F128, Field, FieldName};
+use phineus_engine::OwnPermutations;
 use phineus_ot::FieldBits;
 
 use super::Masks;
@@ -76,6 +77,8 @@ pub struct SpdzCosts {
     /// Whether something was opened since the last check; whether an output waits.
     pending: bool,
     outputs_wait: bool,
+    /// Whether a value waits that is opened into a register.
+    reveals_wait: bool,
     /// Whether something hides behind a bounded integer in what is opened next.
     is_narrow: bool,
     /// Of inputs, products of matrices, all else, and outputs. Each has buffers that stay as large as
@@ -110,6 +113,7 @@ impl SpdzCosts {
             opened: 0,
             pending: false,
             outputs_wait: false,
+            reveals_wait: false,
             is_narrow: false,
             held_bytes: [0; 4],
             peak_held_bytes: [0; 4],
@@ -166,7 +170,7 @@ impl SpdzCosts {
         let of = match instruction.op {
             Op::Output => OUTPUTS,
             _ => match method(instruction) {
-                Method::Input => 0,
+                Method::Input | Method::Switches => 0,
                 Method::MatMul => 1,
                 _ => 2,
             },
@@ -211,7 +215,9 @@ impl SpdzCosts {
 
     fn round(&mut self) {
         let is_narrow = std::mem::take(&mut self.is_narrow);
-        if (self.outputs_wait || is_narrow) && self.pending {
+        let is_open =
+            std::mem::take(&mut self.outputs_wait) | std::mem::take(&mut self.reveals_wait);
+        if (is_open || is_narrow) && self.pending {
             self.check();
         }
         self.rounds += 1;
@@ -219,9 +225,8 @@ impl SpdzCosts {
         // What is opened was counted when it was issued: this is what comes with it.
         self.common_bytes += message_bytes(self.element_bytes, 0, 0, true, self.pending);
         self.pending = true;
-        if self.outputs_wait {
+        if is_open {
             self.check();
-            self.outputs_wait = false;
         }
     }
 }
@@ -248,10 +253,14 @@ impl CostModel for SpdzCosts {
         match instruction.op {
             Op::Round => self.round(),
             Op::Output => self.outputs_wait = true,
+            Op::Reveal if instruction.phase == Phase::Issue => self.reveals_wait = true,
             _ => {}
         }
         if told > 0 {
-            let owner = description.inputs[instruction.immediates[0] as usize].party;
+            let owner = match instruction.op {
+                Op::Switches => OwnPermutations::owner(description, instruction),
+                _ => description.inputs[instruction.immediates[0] as usize].party,
+            };
             self.told_bytes[usize::from(owner)] += told * self.element_bytes as u64;
         }
         self.opened += opened;

@@ -7,9 +7,9 @@ use phineus_bytecode::layout::element_count;
 use phineus_bytecode::{Description, Instruction, Lane, Op, Phase, Shape, Sharing};
 use phineus_channels::{Channel, Parties};
 use phineus_correlated::authenticated::{AuthenticatedRandomness, Share};
-use phineus_crypto::Block;
 use phineus_crypto::field::{Field, FieldName, MatrixProducts};
-use phineus_engine::{Driver, Inputs, Outputs, bits};
+use phineus_crypto::{Block, Prg};
+use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits};
 use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
@@ -25,6 +25,7 @@ mod activity;
 mod ports;
 
 pub use activity::{Activity, Watch};
+use ports::lane as opened_lane;
 pub(super) use ports::signed;
 
 /// An instruction between its issue and its finish.
@@ -38,6 +39,11 @@ enum Flight<F: Field> {
     Zeros {
         at: Range<usize>,
         port: u64,
+    },
+    /// Where it will be among what was opened, and then what it is.
+    Reveal {
+        at: usize,
+        value: F,
     },
 }
 
@@ -60,6 +66,11 @@ pub struct SpdzDriver<F: Field, C, M> {
     waiting: Vec<(Instruction, super::run::ShareBuffer<F>)>,
     /// Whether this round opens what hides behind a bounded integer, once everything before is checked.
     is_narrow: bool,
+    /// Whether this round opens values into registers, once everything before is checked.
+    reveals: bool,
+    /// The own permutations, and what they are drawn from.
+    permutations: OwnPermutations,
+    draws: Option<Prg>,
     /// The first input that an opening showed not to be in order.
     unsorted: Option<u64>,
     rounds: u64,
@@ -92,6 +103,9 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
             watch: None,
             waiting: Vec::new(),
             is_narrow: false,
+            reveals: false,
+            permutations: OwnPermutations::new(description),
+            draws: None,
             unsorted: None,
             rounds: 0,
         }
@@ -117,6 +131,12 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         device: Option<Box<dyn MatrixProducts<F>>>,
     ) -> SpdzDriver<F, C, M> {
         self.products.set_device(device);
+        self
+    }
+
+    /// Draws this party's permutations from `draws`, if the program has any.
+    pub fn with_draws(mut self, draws: Prg) -> SpdzDriver<F, C, M> {
+        self.draws = Some(draws);
         self
     }
 
@@ -174,9 +194,10 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
     /// Opens what waits, and goes on with what that lets.
     fn end_round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
-        let (has_outputs, is_narrow) =
-            (!self.waiting.is_empty(), std::mem::take(&mut self.is_narrow));
-        if has_outputs || is_narrow {
+        let is_narrow = std::mem::take(&mut self.is_narrow);
+        // What no mask hides at all.
+        let is_open = std::mem::take(&mut self.reveals) || !self.waiting.is_empty();
+        if is_open || is_narrow {
             // What no mask hides, or one that is not uniform, must follow from openings that were
             // right: a lie about a factor is a multiple of the other one, larger than any mask.
             self.check()?;
@@ -197,7 +218,8 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
             let queue = if is_done { &mut self.done } else { &mut self.in_flight };
             queue.push_back((op, flight));
         }
-        if has_outputs {
+        if is_open {
+            // No output is written and no row selected by what was not checked.
             self.check()?;
         }
         for (output, values) in outputs.iter().zip(&values).filter(|(output, _)| output.is_ours) {
@@ -293,7 +315,12 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
                 let at = at..at + operands[0].len();
                 Ok(Flight::Zeros { at, port: instruction.immediates[0] })
             }
-            _ => {
+            Method::Switches => self.issue_switches(instruction),
+            Method::Reveal => {
+                self.reveals = true;
+                Ok(Flight::Reveal { at: self.opening.push(operands[0]), value: F::ZERO })
+            }
+            Method::Linear | Method::Movement | Method::Rows | Method::Script => {
                 let mut run = self.script_run(instruction, operands)?;
                 let issued = run.issue(&mut self.context())?;
                 assert!(issued, "an instruction without rounds is not issued");
@@ -342,6 +369,10 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
                 }
                 Ok(true)
             }
+            Flight::Reveal { at, value } => {
+                *value = self.opening.opened(*at, 1)[0];
+                Ok(true)
+            }
             Flight::Script(run) => {
                 let mut context = self.context();
                 run.take(&mut context);
@@ -359,6 +390,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
             Flight::MatMul(at) => results[0].copy_from_slice(&self.products.done()[at]),
             Flight::Brought(at) => results[0].copy_from_slice(&self.brought.done()[at]),
             Flight::Zeros { .. } => {}
+            Flight::Reveal { .. } => unreachable!("a register takes what was opened"),
         }
     }
 }
@@ -434,6 +466,24 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> Driver for SpdzDriver<
             self.turn_to(Activity::Computing);
         }
         Ok(())
+    }
+
+    fn reveal(&mut self, instruction: &Instruction, _: &[Block]) -> Result<Lane, ProtocolError> {
+        match self.done.pop_front() {
+            Some((Op::Reveal, Flight::Reveal { value, .. })) => {
+                Ok(opened_lane(value, instruction.element.width()))
+            }
+            _ => unreachable!("the planner finishes in the right order what is done"),
+        }
+    }
+
+    fn permute(
+        &mut self,
+        instruction: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        self.compute(instruction, results, operands)
     }
 
     fn round(&mut self) -> Result<(), ProtocolError> {

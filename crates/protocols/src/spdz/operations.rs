@@ -30,6 +30,12 @@ pub(super) enum Method {
     Input,
     /// Opens values that must be zero.
     Zeros,
+    /// The owner brings switches of its permutation, as bits like those of inputs.
+    Switches,
+    /// Opens a value to all, of which nothing is used before a check.
+    Reveal,
+    /// The engine moves rows of regions.
+    Rows,
 }
 
 /// How `instruction` is done; outputs aside.
@@ -39,6 +45,9 @@ pub(super) fn method(instruction: &Instruction) -> Method {
         Op::Input => Method::Input,
         Op::MatMul => Method::MatMul,
         Op::RequireZero => Method::Zeros,
+        Op::Switches => Method::Switches,
+        Op::Reveal => Method::Reveal,
+        op if op.is_region() => Method::Rows,
         Op::LaneSlice
         | Op::LaneConcat
         | Op::LaneReverse
@@ -59,7 +68,8 @@ pub(super) fn method(instruction: &Instruction) -> Method {
             Method::Linear
         }
         Op::ShiftRight if is_integer && instruction.immediates[0] == 0 => Method::Linear,
-        Op::Convert if is_integer => Method::Linear,
+        // An element that is 0 or 1 is a bit.
+        Op::Convert if is_integer || instruction.element.width() == 1 => Method::Linear,
         Op::Constant
         | Op::Not
         | Op::ShiftLeft
@@ -311,14 +321,14 @@ impl RoundModel for SpdzRounds {
             _ => {}
         }
         match method(instruction) {
-            Method::Linear | Method::Movement => Interaction::default(),
-            Method::Input => {
+            Method::Linear | Method::Movement | Method::Rows => Interaction::default(),
+            Method::Input | Method::Switches => {
                 let elements = u64::from(element_count(shape));
                 // A share, what is told, and what was in the last round.
                 let each = share_bytes + 2 * self.element_bytes;
                 Interaction { rounds: 1, held_bytes: BATCHED_BYTES + grown(elements * each) }
             }
-            Method::Zeros => {
+            Method::Zeros | Method::Reveal => {
                 let held = u64::from(element_count(shape)) * self.opening_bytes();
                 Interaction { rounds: 1, held_bytes: BATCHED_BYTES + held }
             }

@@ -11,6 +11,8 @@
 
 #[path = "../../examples/secret_paths/garbled.rs"]
 mod garbled;
+#[path = "../../examples/secret_paths/look_ups.rs"]
+mod look_ups;
 #[path = "../../examples/secret_paths/ot.rs"]
 mod ot;
 #[path = "../../examples/secret_paths/preprocessing.rs"]
@@ -58,6 +60,7 @@ transcripts! {
     bmr: shares::garbled, VARIANTS;
     // Its four programs have all variants.
     mixed: shares::mixed, [0];
+    rows_of_tables: shares::look_ups, [0];
     clients: shares::clients, VARIANTS;
     mascot: spdz::mascot, [0];
     spdz: spdz::small, [0];

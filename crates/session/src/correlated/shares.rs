@@ -1,5 +1,5 @@
 //! Correlated randomness of shares that are not authenticated: bit and ring triples, triples of known bits, square
-//! pairs, shared bits.
+//! pairs, shared bits, point functions.
 
 use std::path::Path;
 use std::time::Instant;
@@ -215,6 +215,18 @@ impl CorrelatedRandomness for SharedRandomness {
             source.known_triples(of, count, bits, rows, products)
         })
     }
+
+    fn point_functions(
+        &mut self,
+        bits: u16,
+        count: usize,
+        points: &mut [u64],
+        keys: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        self.take(Kind::PointFunction { bits }, count, |source| {
+            source.point_functions(bits, count, points, keys)
+        })
+    }
 }
 
 /// The name of what ANDs take; products of one bit modulo 2 in arithmetic sharing take other triples.
@@ -228,6 +240,7 @@ fn name(kind: Kind) -> String {
         Kind::SquarePair { width } => format!("square_pairs_{width}"),
         Kind::SharedBit { width } => format!("shared_bits_{width}"),
         Kind::KnownTriple { owner, width } => format!("known_triples_{width}_of_{owner}"),
+        Kind::PointFunction { bits } => format!("{}{bits}", mixed::POINT_FUNCTIONS),
     }
 }
 

@@ -246,6 +246,10 @@ codes! {
         146 NO_OPENING_INSIDE
             "The program touches memory at places that are opened while it runs, which the \
              protocol does not do."
+        149 NO_PUBLIC_ROWS
+            "A memory asks for tables. Distributed point functions read and change rows that are set \
+             in one block, between two parties that compute on shares; garbled tables read constants, or \
+             inputs of the first party, under garbled."
     }
     PeerLost {
         102 CLOSED "A party closed the connection, or its process ended."

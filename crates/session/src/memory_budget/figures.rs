@@ -1,6 +1,6 @@
 //! [`PlanFigures`]: figures of a plan that memory depends on.
 
-use phineus_bytecode::{Description, Layout, PlanDescription};
+use phineus_bytecode::{Description, Layout, PlanDescription, ValueSize};
 use phineus_correlated::demand::BatchScale;
 use phineus_engine::{PermutationPeak, REGION_PAGE_BYTES, Regions};
 use phineus_plan::limits::FRAMES_MIN;
@@ -91,7 +91,20 @@ impl PlanFigures {
         region_frames: u64,
         program: &ProgramFile,
     ) -> Result<u64, Failure> {
-        let regions = Regions::bytes(description, layout, region_frames);
+        let tables = match layout.boolean {
+            ValueSize::Rows { .. } => mixed::table_bytes(description),
+            // A row takes 16 bytes, and as much again in the table that is encrypted.
+            ValueSize::Wires { .. }
+            | ValueSize::RingElements { .. }
+            | ValueSize::LaneElements { .. }
+            | ValueSize::WireElements { .. }
+            | ValueSize::Fixed { .. } => {
+                let tables = description.tables.iter();
+                let largest = tables.clone().map(|table| 16 << table.index_bits()).max();
+                tables.map(|table| 16 * table.rows).sum::<u64>() + largest.unwrap_or(0)
+            }
+        };
+        let regions = Regions::bytes(description, layout, region_frames).saturating_add(tables);
         if description.permutations.is_empty() {
             return Ok(regions);
         }

@@ -20,7 +20,7 @@ use phineus_bytecode::{
     Sharing,
 };
 use phineus_engine::CarriedLayout;
-use phineus_plan::{STATE_SHARING, Scratch, carried_in_field};
+use phineus_plan::{STATE_SHARING, Scratch, carried_in_field, stored_in_field};
 use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::{garbled, mixed};
 
@@ -41,20 +41,21 @@ use crate::traced::{TracedBlocks, TracedFile, readers_bytes, without_openings};
 /// things.
 const ATTEMPTS: usize = 5;
 
-/// The type in which `protocol` carries what a program says is of type `element`.
-fn carried_as(protocol: Protocol, element: ElementType) -> ElementType {
-    match protocol.representation() {
+/// The type in which blocks carry what a program says is of type `element`.
+fn carried_as(representation: Representation, element: ElementType) -> ElementType {
+    match representation {
         Representation::AsWritten => element,
         Representation::Sharings(assignment) => assignment.carried(element),
         Representation::Field(field) => carried_in_field(element, magnitude_bits(field)),
     }
 }
 
-/// The type in which regions hold what a program says is of type `element` under `protocol`.
-fn resting_as(protocol: Protocol, element: ElementType) -> ElementType {
-    match protocol.representation() {
+/// The type in which regions hold what a program says is of type `element`.
+fn resting_as(representation: Representation, element: ElementType) -> ElementType {
+    match representation {
         Representation::Sharings(_) => element.shared(STATE_SHARING),
-        Representation::AsWritten | Representation::Field(_) => element,
+        Representation::Field(field) => stored_in_field(element, magnitude_bits(field)),
+        Representation::AsWritten => element,
     }
 }
 
@@ -103,13 +104,14 @@ pub fn plan_blocks(
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
+    let representation = protocol.representation_of(&traced.description);
     let slots = traced.description.slots.iter();
     let slots: CowList<CarriedSlot> = slots
-        .map(|slot| CarriedSlot { element: carried_as(protocol, slot.element), ..*slot })
+        .map(|slot| CarriedSlot { element: carried_as(representation, slot.element), ..*slot })
         .collect();
     let regions = traced.description.regions.iter();
     let regions: CowList<Region> = regions
-        .map(|region| Region { element: resting_as(protocol, region.element), ..*region })
+        .map(|region| Region { element: resting_as(representation, region.element), ..*region })
         .collect();
     let (slots_of_block, regions_of_block) = (slots.clone(), regions.clone());
     let of_block = traced.description.of_block();
@@ -120,9 +122,9 @@ pub fn plan_blocks(
     let situation =
         &BudgetParameters { variant: ProtocolVariant { masks, ..situation.variant }, ..*situation };
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
-    let sharing = |element| match protocol.assignment() {
-        Some(assignment) => assignment.carried(element).sharing(),
-        None => Sharing::Any,
+    let sharing = |element| match representation {
+        Representation::Sharings(assignment) => assignment.carried(element).sharing(),
+        Representation::AsWritten | Representation::Field(_) => Sharing::Any,
     };
     let carried = carried_places(&files, &slots, sharing, situation)?;
     // Plans are about as long.

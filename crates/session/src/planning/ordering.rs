@@ -65,7 +65,7 @@ pub fn ordered(
     let program = &mut traced.file.reader()?;
     let (output, notes) = (scratch.file(), scratch.file());
     let memory = bounds.planner_memory_bytes;
-    let (file, _) = match protocol.representation() {
+    let (file, _) = match protocol.representation_of(&traced.description) {
         Representation::AsWritten => return Ok(None),
         Representation::Sharings(assignment) => assign(program, output, notes, assignment, memory)?,
         Representation::Field(field) => {

@@ -141,8 +141,12 @@ impl Definition for AuthenticatedProtocol {
         false
     }
 
-    fn reveals_inside_blocks(&self) -> bool {
+    fn looks_up_public_rows(&self, _: usize) -> bool {
         false
+    }
+
+    fn reveals_inside_blocks(&self) -> bool {
+        true
     }
 
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
@@ -298,6 +302,7 @@ fn run_in<F: Field>(
     let (correlated, entered) =
         made.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
     let (made, before) = (Instant::now(), CounterSnapshot::of_parties(&mut online));
+    let draws = (!description.permutations.is_empty()).then(|| Prg::from_seed(prg.next_block()));
     let (me, count) = (online.me(), online.count());
     let opening = Opening::new(me, count, correlated.delta(), session, prg);
     let clock = Arc::new(Mutex::new(ActivityTimer::start()));
@@ -305,11 +310,14 @@ fn run_in<F: Field>(
     let turn_to = move |activity| {
         watched.lock().unwrap_or_else(PoisonError::into_inner).turn_to(activity);
     };
-    let driver = SpdzDriver::new(online, correlated, opening, description, inputs, field)
+    let mut driver = SpdzDriver::new(online, correlated, opening, description, inputs, field)
         .with_threads(job.threads)
         .with_cache(job.cache_bytes)
         .with_watch(Box::new(turn_to))
         .with_device(device);
+    if let Some(draws) = draws {
+        driver = driver.with_draws(draws);
+    }
     let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
     job.drive(&mut recorded, &mut memory, &watch, entered)?;
     let activities = {

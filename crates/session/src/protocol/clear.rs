@@ -105,6 +105,10 @@ impl Definition for ClearProtocol {
         true
     }
 
+    fn looks_up_public_rows(&self, _: usize) -> bool {
+        true
+    }
+
     fn reveals_inside_blocks(&self) -> bool {
         true
     }

@@ -108,6 +108,10 @@ impl Definition for GarbledProtocol {
         true
     }
 
+    fn looks_up_public_rows(&self, _: usize) -> bool {
+        false
+    }
+
     fn reveals_inside_blocks(&self) -> bool {
         true
     }

@@ -95,6 +95,10 @@ impl Definition for Rep3Protocol {
         false
     }
 
+    fn looks_up_public_rows(&self, _: usize) -> bool {
+        false
+    }
+
     fn reveals_inside_blocks(&self) -> bool {
         false
     }

@@ -132,9 +132,14 @@ impl Definition for SharesProtocol {
         false
     }
 
+    fn looks_up_public_rows(&self, parties: usize) -> bool {
+        // Point functions are shared by two.
+        parties == 2
+    }
+
     fn reveals_inside_blocks(&self) -> bool {
-        // What is opened is in Boolean sharing.
-        self.takes_triples
+        // In Boolean sharing, also where all else is garbled.
+        true
     }
 
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
@@ -150,7 +155,7 @@ impl Definition for SharesProtocol {
         terms: &CostTerms,
         blocks: &BlockRuns<'_>,
     ) -> Result<Vec<Totals>, Failure> {
-        totals_of_blocks(|| self.model(terms), blocks)
+        totals_of_blocks(|| self.model(terms).of_stated_blocks(blocks.are_stated), blocks)
     }
 
     fn making(&self, plan: &PlanDescription) -> PreprocessingFigures {
@@ -186,6 +191,11 @@ impl Definition for SharesProtocol {
             }
             if let Some((_, width)) = mixed::known_triples(name) {
                 *known.entry(width).or_default() += count;
+            }
+        }
+        for (name, &count) in &plan.costs {
+            if let Some(bits) = name.strip_prefix(mixed::POINT_FUNCTIONS) {
+                found.push((format!("point functions of 2^{bits} points"), count));
             }
         }
         let known = known.into_iter();

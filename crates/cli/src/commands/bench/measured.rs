@@ -7,6 +7,7 @@ mod operations;
 #[cfg(test)]
 mod tests;
 
+pub(super) use accesses::COLUMN_BITS;
 use phineus_frontend::Program;
 
 /// All of them.

@@ -1,19 +1,24 @@
 //! `bench oram`: accesses of memory at secret indices, and programs that consist of them.
 //!
 //! The measurements of Zahur et al., "Revisiting Square-Root ORAM", IEEE S&P 2016 (below: *SR*), section V: the cost of
-//! an access and of the first shuffle (figures 9 and 10, which print no numbers), and applications (table I). With
-//! `--grid`, how good the choice of a method by predicted cost is. All runs are of two processes on this machine, over
-//! TLS; bytes are those that both parties send.
+//! an access and of the first shuffle (figures 9 and 10, which print no numbers), from how many rows on one method is
+//! quicker than another (figure 8), and applications (table I). `--pictures` draws the figures. With `--grid`, how
+//! good the choice of a method by predicted cost is. All runs are of two processes on this machine, over TLS; bytes
+//! are those that both parties send.
 
 mod accesses;
 mod applications;
+mod beside;
+mod crossovers;
+mod figures;
 mod grid;
 mod model;
+mod picture;
 
 use phineus_bytecode::MemoryMethod;
 use phineus_channels::NetworkModel;
 use phineus_frontend::Program;
-use phineus_session::failure::Failure;
+use phineus_session::failure::{Exit, Failure};
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{predict, sent_bytes};
 use phineus_session::registry::Registry;
@@ -26,12 +31,13 @@ use super::{BenchTable, UNBOUNDED_BYTES, Workload, seconds};
 use crate::arguments::BenchArguments;
 
 /// Names that `--program` takes.
-pub(super) const NAMES: [&str; 5] = ["accesses", "binary-search", "bfs", "gale-shapley", "scrypt"];
+pub(super) const NAMES: [&str; 6] =
+    ["accesses", "crossovers", "binary-search", "bfs", "gale-shapley", "scrypt"];
 
 /// Longest predicted time of a run that is measured, unless the user states one.
 const SECONDS: f64 = 5.0;
 
-/// Measures both tables, or the grid.
+/// Measures all tables and draws the figures, or measures the grid.
 pub(super) fn run(
     registry: &Registry,
     bench: &BenchArguments,
@@ -48,8 +54,27 @@ pub(super) fn run(
     let wants = |name: &str| {
         bench.programs.is_empty() || bench.programs.iter().any(|wanted| wanted == name)
     };
+    let is_drawn = wants("accesses") || wants("crossovers");
+    if bench.pictures.is_some() && !is_drawn {
+        let message =
+            "--pictures draws what accesses and crossovers measure, and --program names neither";
+        return Err(Failure::usage(message));
+    }
+    if bench.n.is_some() && bench.programs.iter().any(|name| name == "crossovers") {
+        let message = "crossovers are looked for at all sizes";
+        return Err(Failure::usage(message).remedy("leave --n away"));
+    }
+    let others = bench.beside.as_ref().map(|path| beside::read(path, &figures::NAMES));
+    let others = others.transpose()?.unwrap_or_default();
+    let (mut accesses, mut crossovers) = (Vec::new(), Vec::new());
     if wants("accesses") {
-        accesses::run(&oram, table)?;
+        accesses = accesses::run(&oram, table)?;
+    }
+    if wants("crossovers") && bench.n.is_none() {
+        crossovers = crossovers::run(&oram, table)?;
+    }
+    if let Some(directory) = &bench.pictures {
+        figures::write(directory, (&accesses, &crossovers), others)?;
     }
     applications::run(&oram, &wants, table)
 }
@@ -161,8 +186,20 @@ impl Case<'_> {
     }
 }
 
+/// The reason if a program or a method is refused at this size.
+fn unless_refused<T>(result: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+    match result {
+        Err(failure) if failure.code.exit == Exit::ProgramRefused => {
+            Ok(Err(failure.message().to_owned()))
+        }
+        other => other.map(Ok),
+    }
+}
+
+const REFUSED: &str = "refused";
+
 /// The methods that are compared.
-const METHODS: [MemoryMethod; 3] = MemoryMethod::ALL;
+const METHODS: [MemoryMethod; 4] = MemoryMethod::ALL;
 
 /// A line of a Markdown table whose columns have the widths of `heads`.
 fn line<const N: usize>(heads: [&str; N], cells: [String; N]) -> String {

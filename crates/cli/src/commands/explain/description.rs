@@ -9,9 +9,10 @@ use phineus_tables::quantity;
 
 use crate::output::Console;
 
-/// Parties, inputs and what is revealed.
+/// Parties, inputs and what is revealed; `openings` are sentences about what is opened inside.
 pub(super) fn describe(
     (description, computing): (&Description, usize),
+    openings: &[String],
     console: &Console,
 ) -> Result<(), Failure> {
     let (parties, clients) = description.parties.split_at(computing);
@@ -51,17 +52,8 @@ pub(super) fn describe(
             ))?;
         }
     }
-    if description.registers > 0 {
-        console.print(
-            "opens     values inside the program to all, such as places of memory (a file may open anything)",
-        )?;
-    }
-    let told = description.permutations.iter().find(|known| known.kind.is_told());
-    if let Some(told) = told {
-        let party = &description.parties[usize::from(told.party)];
-        console.print(&format!(
-            "opens     to {party}: orders of rows under the permutation of another"
-        ))?;
+    for sentence in openings {
+        console.print(&format!("opens     {sentence}"))?;
     }
     for output in outputs(&without_openings(description)) {
         let (rows, to) = (quantity::count(output.rows), output.parties.join(" and "));
@@ -71,9 +63,9 @@ pub(super) fn describe(
     let learn = |party: u16| description.outputs.iter().any(|port| port.parties.contains(&party));
     for (index, name) in description.parties.iter().enumerate() {
         if !learn(index as u16) {
-            let what = match description.registers > 0 || told.is_some() {
-                true => "nothing but the sizes above and what is opened",
-                false => "nothing but the sizes above",
+            let what = match openings.is_empty() {
+                true => "nothing but the sizes above",
+                false => "nothing but the sizes above and what is opened",
             };
             console.print(&format!("reveals   to {name}: {what}"))?;
         }

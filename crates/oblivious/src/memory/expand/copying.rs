@@ -2,33 +2,45 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use phineus_bytecode::{Instruction, Lane, Op};
+use phineus_bytecode::{ElementType, Instruction, Lane, Lanes, Op, Sharing};
 use phineus_frontend::{Tracer, Value};
+
+use crate::memory::constants::Constants;
 
 /// Copies the instructions of one iteration of an old block after another.
 pub(super) struct Copying {
     tracer: Tracer,
+    /// The sharing of all instructions; [`Sharing::Any`] leaves it as they say.
+    sharing: Sharing,
     /// From which name of the old block on, what is added to a name in the new one; ascending.
     renamed: Vec<(u64, u64)>,
     /// Constants of one lane, by their old names.
     constants: HashMap<u64, Lane>,
+    /// All values that follow from constants, if they are asked for.
+    derived: Option<Constants>,
     /// Carried values that iterations of the new block have stored, and those that the iteration at hand stores.
     carried: BTreeMap<u32, Value>,
     stored: BTreeMap<u32, Value>,
 }
 
 impl Copying {
-    pub(super) fn new(tracer: &Tracer) -> Copying {
+    /// Copies to `tracer`, and notes values that follow from constants if that is asked for.
+    pub(super) fn new(tracer: &Tracer, sharing: Sharing, notes_constants: bool) -> Copying {
         Copying {
             tracer: tracer.clone(),
+            sharing,
             renamed: Vec::new(),
             constants: HashMap::new(),
+            derived: notes_constants.then(Constants::default),
             carried: BTreeMap::new(),
             stored: BTreeMap::new(),
         }
     }
 
     pub(super) fn step(&mut self, instruction: &Instruction) {
+        if let Some(derived) = &mut self.derived {
+            derived.step(instruction);
+        }
         if instruction.op == Op::Constant && instruction.lanes == 1 {
             let lane = Lane::from_limbs(instruction.immediates);
             self.constants.insert(instruction.results[0], lane);
@@ -48,6 +60,7 @@ impl Copying {
             }
             _ => {
                 let mut copy = *instruction;
+                copy.element = self.stated(instruction.op, copy.element);
                 for (place, &operand) in copy.operands.iter_mut().zip(instruction.operands()) {
                     *place = self.name(operand);
                 }
@@ -56,6 +69,16 @@ impl Copying {
         };
         if let (Some(new), Some(&old)) = (result, instruction.results().first()) {
             self.rename(old, new);
+        }
+    }
+
+    /// The type of an instruction as the new program states it.
+    fn stated(&self, op: Op, element: ElementType) -> ElementType {
+        match (self.sharing, op) {
+            (Sharing::Any, _) => element,
+            // They are brought in again in every sharing that they are needed in.
+            (_, Op::Input | Op::Constant) => element.shared(Sharing::Any),
+            (sharing, _) => element.shared(sharing),
         }
     }
 
@@ -80,14 +103,26 @@ impl Copying {
         old.wrapping_add(shift)
     }
 
-    /// The value of one operand, of the instruction's own shape.
-    pub(super) fn operand(&self, instruction: &Instruction) -> Value {
-        match self.constants.get(&instruction.operands[0]) {
-            Some(&lane) if instruction.lanes == 1 => {
-                self.tracer.constant(instruction.element, lane)
+    /// The value of one operand, of the instruction's own shape, for a memory that is scanned or accessed otherwise.
+    pub(super) fn operand(&self, instruction: &Instruction, is_scanned: bool) -> Value {
+        let element = match (self.sharing, is_scanned) {
+            (Sharing::Any, _) => instruction.element,
+            (Sharing::Arithmetic | Sharing::Boolean | Sharing::Garbled, true) => {
+                instruction.element.shared(self.sharing)
             }
-            _ => self.named(instruction),
+            (Sharing::Arithmetic | Sharing::Boolean | Sharing::Garbled, false) => {
+                instruction.element.shared(Sharing::Any)
+            }
+        };
+        match self.constants.get(&instruction.operands[0]) {
+            Some(&lane) if instruction.lanes == 1 => self.tracer.constant(element, lane),
+            _ => self.named(&Instruction { element, ..*instruction }),
         }
+    }
+
+    /// The lanes of that operand, if it is a constant and constants are noted.
+    pub(super) fn constant(&self, instruction: &Instruction) -> Option<&Lanes> {
+        self.derived.as_ref()?.lanes(instruction.operands[0])
     }
 
     fn named(&self, instruction: &Instruction) -> Value {
@@ -100,6 +135,7 @@ impl Copying {
         self.carried.append(&mut self.stored);
         self.renamed.clear();
         self.constants.clear();
+        self.derived.iter_mut().for_each(Constants::clear);
     }
 
     /// Ends the new block.

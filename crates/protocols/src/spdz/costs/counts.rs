@@ -8,6 +8,7 @@ use phineus_bytecode::{Description, Instruction, Op, Phase, ProgramReader, Shari
 use phineus_correlated::CorrelatedError;
 use phineus_correlated::mascot::Kind;
 use phineus_crypto::field::FieldName;
+use phineus_engine::OwnPermutations;
 
 use super::super::Masks;
 use super::super::operations::{Method, SpdzRounds, matrix_size, method};
@@ -59,7 +60,12 @@ impl ProgramCounts {
         mut need: impl FnMut(Kind, usize),
     ) -> (u64, u64) {
         match method(instruction) {
-            Method::Linear | Method::Movement => (0, 0),
+            Method::Linear | Method::Movement | Method::Rows => (0, 0),
+            Method::Switches => {
+                let owner = OwnPermutations::owner(description, instruction);
+                need(Kind::BitMask { owner }, instruction.lanes as usize);
+                (0, instruction.lanes.into())
+            }
             Method::Input => {
                 let count = element_count(instruction.shape()) as usize;
                 let owner = description.inputs[instruction.immediates[0] as usize].party;
@@ -70,7 +76,7 @@ impl ProgramCounts {
                 need(kind, count);
                 (0, count as u64)
             }
-            Method::Zeros => (element_count(instruction.shape()).into(), 0),
+            Method::Zeros | Method::Reveal => (element_count(instruction.shape()).into(), 0),
             Method::MatMul => {
                 let size = matrix_size(instruction);
                 need(Kind::Matrix(size), 1);

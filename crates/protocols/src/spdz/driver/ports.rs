@@ -6,6 +6,8 @@ use phineus_channels::Channel;
 use phineus_correlated::authenticated::{AuthenticatedRandomness, Share};
 use phineus_crypto::SecretBit;
 use phineus_crypto::field::Field;
+use phineus_engine::OwnPermutations;
+use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::{Flight, SpdzDriver};
@@ -73,6 +75,27 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
         Ok(Flight::Brought(brought.issue(context, (owner, true), count, values)?))
     }
 
+    /// Brings switches of a party's permutation, as bits that are proven to be bits: so the network that they set is one of
+    /// a permutation, whatever its owner does.
+    pub(super) fn issue_switches(
+        &mut self,
+        instruction: &Instruction,
+    ) -> Result<Flight<F>, ProtocolError> {
+        let owner = usize::from(OwnPermutations::owner(&self.description, instruction));
+        let SpdzDriver {
+            parties, delta, opening, correlated, brought, permutations, draws, ..
+        } = self;
+        let context = &mut FlightContext { me: parties.me(), delta: **delta, opening, correlated };
+        let count = instruction.lanes as usize;
+        let own = (owner == context.me).then(|| {
+            let draws = draws.as_mut().expect("a program with permutations draws them");
+            permutations.bring(instruction, &mut |words| draws.fill_bytes(words.as_mut_bytes()))
+        });
+        let bit = |&switch: &u32| F::ONE.and_bit(SecretBit::of_packed(&[switch.into()], 0));
+        let values = own.as_ref().map(|switches| switches.iter().map(bit));
+        Ok(Flight::Brought(brought.issue(context, (owner, true), count, values)?))
+    }
+
     /// Puts the outputs of this round with what it opens.
     pub(super) fn push_outputs(&mut self) -> Result<Vec<PendingOutput<F>>, ProtocolError> {
         let mut pending = Vec::new();
@@ -136,7 +159,7 @@ impl<F: Field, C: Channel, M: AuthenticatedRandomness<F>> SpdzDriver<F, C, M> {
 }
 
 /// The integer of smallest magnitude that an element is, modulo `2^width`.
-fn lane<F: Field>(value: F, width: u16) -> Lane {
+pub(super) fn lane<F: Field>(value: F, width: u16) -> Lane {
     let value = value.value();
     let (_, is_above_half) = (F::MODULUS / 2).overflowing_sub(value);
     let is_negative = SecretBit::carry(is_above_half);

@@ -72,7 +72,8 @@ impl PlannedBlocks {
         parties: usize,
     ) -> Result<BTreeMap<String, u64>, Failure> {
         let turns = times.iter().copied().enumerate().collect();
-        let mut totals = self.totals(description, &[turns], parties)?;
+        let mut totals =
+            self.totals(description, (&[turns], self.flow.times().is_some()), parties)?;
         Ok(totals.pop().expect("one run was asked for"))
     }
 
@@ -80,13 +81,13 @@ impl PlannedBlocks {
     fn totals(
         &self,
         description: &Description,
-        runs: &[Vec<(usize, u64)>],
+        (runs, are_stated): (&[Vec<(usize, u64)>], bool),
         parties: usize,
     ) -> Result<Vec<Totals>, Failure> {
         let plan = self.parts[0].plan();
         let files: Vec<&ProgramFile> = self.parts.iter().map(|part| &part.file).collect();
         let protocol = Protocol::of_verified_plan(plan);
-        let blocks = BlockRuns { files: &files, description, runs };
+        let blocks = BlockRuns { files: &files, description, runs, are_stated };
         protocol.block_totals(&CostTerms::stated(plan, parties), &blocks)
     }
 
@@ -100,7 +101,7 @@ impl PlannedBlocks {
         let count = self.parts.len();
         let some = |times: u64| (0..count).map(move |block| vec![(block, times)]);
         let runs: Vec<Vec<(usize, u64)>> = some(1).chain(some(2)).collect();
-        let mut once = self.totals(description, &runs, parties)?;
+        let mut once = self.totals(description, (&runs, false), parties)?;
         let twice = once.split_off(count);
         for (costs, twice) in once.iter_mut().zip(&twice).skip(1) {
             for (name, total) in costs {

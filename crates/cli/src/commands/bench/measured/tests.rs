@@ -46,6 +46,9 @@ fn accesses_of_all_sizes() {
                 &[("table", rows), ("indices", accesses + 1)],
                 16,
             );
+            let stated = rows.to_string();
+            let zeros = [("width", width), ("contents", "zeros"), ("rows", stated.as_str())];
+            check(&MemoryAccesses, &zeros, &[("indices", accesses + 1)], 17);
         }
     }
 }

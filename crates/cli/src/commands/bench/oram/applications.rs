@@ -1,9 +1,12 @@
 //! The applications of SR, table I: whole runs, inputs and first shuffles included.
 
-use phineus_session::failure::{Exit, Failure};
+use phineus_session::failure::Failure;
 use serde_json::json;
 
-use super::{BenchTable, Case, Figures, METHODS, MemoryMethod, OramBench, time, volume};
+use super::{
+    BenchTable, Case, Figures, METHODS, MemoryMethod, OramBench, REFUSED, time, unless_refused,
+    volume,
+};
 
 /// One program of one size.
 struct Application {
@@ -13,19 +16,19 @@ struct Application {
     parameters: &'static [(&'static str, u64)],
     /// Seconds by scan and by Square-Root ORAM in table I, on two machines of 2016 in a network of 1 Gbit/s; nothing
     /// where it has none, or where the columns of our copy of the table cannot be told apart.
-    published: [Option<&'static str>; 2],
+    published: [Option<&'static str>; 3],
 }
 
 const fn application(
     program: &'static str,
     n: u64,
     parameters: &'static [(&'static str, u64)],
-    published: [Option<&'static str>; 2],
+    published: [Option<&'static str>; 3],
 ) -> Application {
     Application { program, n, parameters, published }
 }
 
-const NONE: [Option<&str>; 2] = [None, None];
+const NONE: [Option<&str>; 3] = [None; 3];
 
 const APPLICATIONS: [Application; 16] = [
     application("binary-search", 1024, &[("n", 1024), ("searches", 1)], NONE),
@@ -35,39 +38,54 @@ const APPLICATIONS: [Application; 16] = [
         "binary-search",
         32768,
         &[("n", 32768), ("searches", 1)],
-        [Some("1.00 s"), Some("10.41 s")],
+        [Some("1.00 s"), Some("10.41 s"), Some("3228.69 s")],
     ),
     application(
         "binary-search",
         32768,
         &[("n", 32768), ("searches", 32)],
-        [Some("31.87 s"), Some("26.25 s")],
+        [Some("31.87 s"), Some("26.25 s"), Some("3282.40 s")],
     ),
     application(
         "binary-search",
         32768,
         &[("n", 32768), ("searches", 1024)],
-        [Some("1019.77 s"), Some("824.81 s")],
+        [Some("1019.77 s"), Some("824.81 s"), Some("5040.82 s")],
     ),
-    application("bfs", 4, &[("vertices", 4), ("edges", 16)], [Some("0.09 s"), Some("0.34 s")]),
-    application("bfs", 32, &[("vertices", 32), ("edges", 128)], [Some("4.77 s"), Some("4.08 s")]),
+    application(
+        "bfs",
+        4,
+        &[("vertices", 4), ("edges", 16)],
+        [Some("0.09 s"), Some("0.34 s"), Some("4.28 s")],
+    ),
+    application(
+        "bfs",
+        32,
+        &[("vertices", 32), ("edges", 128)],
+        [Some("4.77 s"), Some("4.08 s"), Some("42.66 s")],
+    ),
     application(
         "bfs",
         1024,
         &[("vertices", 1024), ("edges", 4096)],
-        [Some("4569.31 s"), Some("679.63 s")],
+        [Some("4569.31 s"), Some("679.63 s"), Some("3750.57 s")],
     ),
-    application("gale-shapley", 8, &[("n", 8)], [None, Some("0.51 s")]),
+    application("gale-shapley", 8, &[("n", 8)], [None, Some("0.51 s"), Some("6.57 s")]),
     application("gale-shapley", 64, &[("n", 64)], NONE),
-    application("gale-shapley", 512, &[("n", 512)], [None, Some("1919.92 s")]),
-    application("scrypt", 32, &[("n", 32), ("r", 8)], [Some("4.11 s"), None]),
-    application("scrypt", 1024, &[("n", 1024), ("r", 1), ("dklen", 32)], [Some("210.92 s"), None]),
-    application("scrypt", 1024, &[("n", 1024), ("r", 8)], [Some("1678.16 s"), None]),
+    application("gale-shapley", 512, &[("n", 512)], [None, Some("1919.92 s"), Some("119405 s")]),
+    application("scrypt", 32, &[("n", 32), ("r", 8)], [Some("4.11 s"), None, None]),
+    application(
+        "scrypt",
+        1024,
+        &[("n", 1024), ("r", 1), ("dklen", 32)],
+        [Some("210.92 s"), None, None],
+    ),
+    application("scrypt", 1024, &[("n", 1024), ("r", 8)], [Some("1678.16 s"), None, None]),
     application(
         "scrypt",
         16384,
         &[("n", 16384), ("r", 8)],
-        [Some("about 7 days"), Some("2846.51 s")],
+        [Some("about 7 days"), Some("2846.51 s"), Some("188972 s")],
     ),
 ];
 
@@ -109,9 +127,12 @@ pub(super) fn run(
         for method in METHODS {
             let published = match method {
                 MemoryMethod::Scan => one.published[0],
-                MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable | MemoryMethod::Linked => {
-                    one.published[1]
-                }
+                MemoryMethod::SquareRoot
+                | MemoryMethod::SquareRootTable
+                | MemoryMethod::Dpf
+                | MemoryMethod::GarbledTable
+                | MemoryMethod::Linked => one.published[1],
+                MemoryMethod::Circuit => one.published[2],
             };
             measure(oram, one, (method, published), table)?;
         }
@@ -181,15 +202,13 @@ fn measure(
         let (program, method) = (one.program.to_owned(), method.name().to_owned());
         [program, parameters.clone(), method, measured, predicted, sent, published_text.clone()]
     };
-    let predicted = match predicted(&case, scans) {
+    let predicted = match unless_refused(predicted(&case, scans))? {
         Ok(predicted) => predicted,
-        // The program says how large it may be.
-        Err(failure) if failure.code.exit == Exit::ProgramRefused => {
-            json["refused"] = failure.message().into();
+        Err(reason) => {
+            json["refused"] = reason.into();
             let none = || "-".to_owned();
-            return table.row(HEADS, cells("refused: too large".to_owned(), none(), none()), json);
+            return table.row(HEADS, cells(REFUSED.to_owned(), none(), none()), json);
         }
-        Err(failure) => return Err(failure),
     };
     let measured = oram.measured([(&case, predicted)])?.map(|[measured]| measured);
     json["predicted_seconds"] = predicted.seconds.into();
