@@ -55,7 +55,7 @@ fn opens_tables(description: &Description, files: &[&ProgramFile]) -> Result<boo
 }
 
 impl TracedFile {
-    /// As [`openings`], of a program whose memories have no methods yet.
+    /// As `openings`, of a program whose memories have no methods yet.
     pub fn openings(&self) -> Result<Vec<String>, Failure> {
         let files = match &self.blocks {
             None => vec![&self.file],
@@ -66,7 +66,7 @@ impl TracedFile {
 }
 
 impl PlannedFile {
-    /// As [`openings`], of all that is planned.
+    /// As `openings`, of all that is planned.
     pub fn openings(&self) -> Result<Vec<String>, Failure> {
         let files = match &self.blocks {
             None => vec![&self.file],
