@@ -633,7 +633,8 @@ def our_period(method, rows):
     """Accesses after which a method of ours does the same again (docs/protocols/oram.md, section 2)."""
     bits = (rows - 1).bit_length()
     switches = bits * rows - (1 << bits) + 1
-    wanted = {"scan": 32**2, "square-root": switches, "square-root-table": 2 * switches}[method]
+    # That of `square-root-table` is shorter: of so many accesses a part of a period does not matter.
+    wanted = {"scan": 32**2, "square-root": switches, "square-root-table": 1000**2}[method]
     return min(math.isqrt(wanted - 1) + 1, rows)
 
 

@@ -16,14 +16,14 @@ use crate::meaning::{self, Meaning};
 
 use Role::{
     Bit, DoubleLanes, HalfLanes, HalfWidth, Lanes, LanesTimes, MatrixLanes, Reshaped, RestLanes,
-    RestWidth, RoundKeys, Same, SharedAs, Width, WidthLanes,
+    RestWidth, RoundKeys, Same, SharedAs, SwitchBit, Width, WidthLanes,
 };
 pub use roles::Role;
 use rules::{
     any, bit_slice_fits, bits_of_register, bits_only, constant_fits, convertible,
     deinterleave_fits, even_width, interleave_fits, lane_slice_fits, lanes_multiple, matrices_fit,
     of_a_block, one_block, one_lane, one_word, pieces_fit, reshape_fits, round_keys, round_type,
-    signed_flag, single_lane, table_row_fits, two_blocks, width_128, width_256,
+    signed_flag, single_lane, switch_sharing, table_row_fits, two_blocks, width_128, width_256,
 };
 
 /// A named immediate.
@@ -284,8 +284,10 @@ ops! {
     /// Tells a party, and nobody else, where its permutation moves the rows from `row` on.
     Tell = 216 "tell" (Same) -> () [imm("permutation"), imm("row")] any, None;
 
-    /// As `cond_swap`; the selecting bits are switches of a permutation of party `party`.
-    SwapKnown = 217 "swap_known" (Bit, Same, Same) -> (Same, Same) [imm("party")] any, None;
+    /// As `cond_swap`; the selecting bits are switches of a permutation of party `party`, in the sharing with the code
+    /// `switches`, or if that is 0 in that of the rows.
+    SwapKnown = 217 "swap_known" (SwitchBit(1), Same, Same) -> (Same, Same)
+        [imm("party"), imm("switches")] switch_sharing, None;
     /// Opens, into register `register`, where an item of permutation `told` comes from under permutation `hiding`.
     Locate = 218 "locate" (Same) -> ()
         [imm("register"), imm("told"), imm("hiding"), imm("last")] one_word, None;

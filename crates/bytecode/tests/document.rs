@@ -54,6 +54,7 @@ fn shape_of(role: &Role, info: &OpInfo) -> String {
         Role::Same => "w × n".to_owned(),
         Role::SharedAs(i) => format!("w × n in sharing {}", name(i)),
         Role::Bit => "1 × n".to_owned(),
+        Role::SwitchBit(i) => format!("1 × n in sharing {}", name(i)),
         Role::HalfWidth => "w/2 × n".to_owned(),
         Role::Width(i) => format!("{} × n", name(i)),
         Role::RestWidth(i) => format!("(w - {}) × n", name(i)),

@@ -16,9 +16,7 @@ use phineus_bytecode::{Instruction, Op};
 
 mod bits;
 
-use bits::{
-    copy_bits, copy_bits_within, fill_bits, join_blocks, read_bits, split_blocks, write_bits,
-};
+use bits::{copy_bits, copy_bits_within, fill_bits, join_rows, read_bits, split_rows, write_bits};
 
 /// Bytes of a row.
 pub fn row_bytes(lanes: usize) -> usize {
@@ -216,7 +214,17 @@ fn move_lanes(
 ) -> bool {
     let n = instruction.lanes as usize;
     let [first, second, ..] = instruction.immediates.map(|word| word as usize);
-    out.fill(0);
+    match instruction.op {
+        Op::LaneDeinterleave => {
+            split_rows(out, &mut *more[0], a, n, first);
+            return true;
+        }
+        Op::LaneInterleave => {
+            join_rows(out, a, b, n / 2, first);
+            return true;
+        }
+        _ => out.fill(0),
+    }
     let targets = out.chunks_exact_mut(row_bytes(n));
     match instruction.op {
         Op::LaneSlice => {
@@ -247,20 +255,6 @@ fn move_lanes(
                     let bit = a[lane / 8] >> (lane % 8) & 1;
                     fill_bits(out, lane * each, each, bit.wrapping_neg());
                 }
-            }
-        }
-        Op::LaneDeinterleave => {
-            let odd = &mut *more[0];
-            odd.fill(0);
-            let both = targets.zip(odd.chunks_exact_mut(row_bytes(n)));
-            for ((even, odd), a) in both.zip(a.chunks_exact(row_bytes(2 * n))) {
-                split_blocks(even, odd, a, n, first);
-            }
-        }
-        Op::LaneInterleave => {
-            let row = row_bytes(n / 2);
-            for (out, (a, b)) in targets.zip(a.chunks_exact(row).zip(b.chunks_exact(row))) {
-                join_blocks(out, a, b, n / 2, first);
             }
         }
         _ => return false,

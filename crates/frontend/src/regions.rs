@@ -1,7 +1,7 @@
 //! Arrays that opened indices select from, and permutations that one party knows: what oblivious memory is made of.
 
 use phineus_bytecode::limits::REGISTER_BITS;
-use phineus_bytecode::{ElementType, Op, Permutation, PermutationKind};
+use phineus_bytecode::{ElementType, Op, Permutation, PermutationKind, Sharing};
 
 use crate::tracer::Tracer;
 use crate::value::Value;
@@ -145,12 +145,13 @@ impl Region {
 
     #[track_caller]
     fn take(&self, op: Op, value: &Value, [place, more]: [u64; 2]) {
-        if value.integer() != self.element {
+        if value.integer() != self.element.shared(Sharing::Any) {
             let (wanted, found) = (self.element, value.integer());
             self.tracer.fault(format!("rows of the region are {wanted}, not {found}"));
         }
         let immediates = [self.index, place, more, 0];
-        self.tracer.emit(op, self.element, value.lanes(), &[value], immediates);
+        let value = value.to_sharing(self.element.sharing());
+        self.tracer.emit(op, self.element, value.lanes(), &[&value], immediates);
     }
 }
 
@@ -158,7 +159,13 @@ impl PartyPermutation {
     /// Control bits from switch `switch` on, in the order of `phineus_circuits::permutation`.
     #[track_caller]
     pub fn switches(&self, switch: u64, lanes: u32) -> Value {
-        self.bring(Op::Switches, ElementType::BIT, switch, lanes)
+        self.switches_in(Sharing::Any, switch, lanes)
+    }
+
+    /// As [`PartyPermutation::switches`], for rows in a sharing.
+    #[track_caller]
+    pub fn switches_in(&self, sharing: Sharing, switch: u64, lanes: u32) -> Value {
+        self.bring(Op::Switches, ElementType::BIT.shared(sharing), switch, lanes)
     }
 
     /// Which rows are moved to the rows from `row` on.
@@ -192,7 +199,8 @@ impl PartyPermutation {
     /// Tells the party where the rows from `row` on are moved.
     #[track_caller]
     pub fn tell(&self, row: u64, rows: &Value) {
-        self.tracer.emit(Op::Tell, self.item(), rows.lanes(), &[rows], [self.index, row, 0, 0]);
+        let element = self.item().shared(rows.sharing());
+        self.tracer.emit(Op::Tell, element, rows.lanes(), &[rows], [self.index, row, 0, 0]);
     }
 
     /// The lanes of two values, exchanged where `switches`, which are switches of this permutation, are 1.

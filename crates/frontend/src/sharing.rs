@@ -96,6 +96,16 @@ impl Value {
         Value::result(self.tracer(), element, self.lanes(), results, 0)
     }
 
+    /// In whichever sharing is chosen when the program is planned.
+    #[track_caller]
+    pub fn in_any_sharing(&self) -> Value {
+        if self.sharing() == Sharing::Any {
+            return self.clone();
+        }
+        let results = self.tracer().convert(&self.settled(), Sharing::Any);
+        Value::result(self.tracer(), self.integer(), self.lanes(), results, 0)
+    }
+
     /// In the sharing of `other` if it has none of its own.
     #[track_caller]
     pub(crate) fn beside(&self, other: &Value) -> Value {

@@ -168,6 +168,12 @@ impl SessionId {
         &self.0
     }
 
+    /// The session in which the parties of this one have changed places.
+    pub fn reversed(&self) -> SessionId {
+        let digest = Sha256::new().chain_update("phineus reversed session 1").chain_update(self.0);
+        SessionId(digest.finalize().into())
+    }
+
     /// The public key of a hash for `purpose` in this session.
     fn hash_key(&self, purpose: &str) -> Block {
         let digest =

@@ -5,7 +5,8 @@
 //! converted at most once to each sharing. Inputs and constants are brought in again instead, in
 //! the sharing that is needed. Conversions that the program states become what the assignment
 //! makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
-//! Rows of regions and tables, and what permutations bring and move, are in Boolean sharing.
+//! Rows of regions and tables, and what permutations bring and move, are in Boolean sharing; where all else is garbled
+//! between two parties, only rows that permutations move, and regions that the program says so of.
 //!
 //! Invariant: the program computes the same, since in the clear all conversions are the identity.
 //!
@@ -41,6 +42,9 @@ pub enum Assignment {
     /// no conversion to it, and XOR shares for all else. Products of matrices stay whole, and garbled sharing
     /// becomes Boolean sharing.
     ArithmeticProducts,
+    /// Everything garbled, but for rows that permutations move, and regions that are stated to be in Boolean sharing
+    /// with what is moved to and from them. Switches are garbled, too.
+    GarbledBesideRows,
 }
 
 impl Assignment {
@@ -52,7 +56,8 @@ impl Assignment {
             Assignment::Uniform(Sharing::Any | Sharing::Arithmetic | Sharing::Boolean)
             | Assignment::Arithmetic
             | Assignment::Stated(_)
-            | Assignment::ArithmeticProducts => self,
+            | Assignment::ArithmeticProducts
+            | Assignment::GarbledBesideRows => self,
         }
     }
 
@@ -67,7 +72,31 @@ impl Assignment {
                 Sharing::Arithmetic
             }
             (Assignment::Arithmetic | Assignment::ArithmeticProducts, _) => Sharing::Boolean,
+            (Assignment::GarbledBesideRows, _) => Sharing::Garbled,
         })
+    }
+
+    /// The type in which regions hold what the program says is of type `element`.
+    pub fn resting(self, element: ElementType) -> ElementType {
+        element.shared(match (self, element.sharing()) {
+            (Assignment::GarbledBesideRows, Sharing::Boolean) => Sharing::Boolean,
+            (Assignment::GarbledBesideRows, _) => Sharing::Garbled,
+            _ => STATE_SHARING,
+        })
+    }
+
+    /// The sharing of an instruction about state.
+    fn of_state(self, instruction: &Instruction) -> Sharing {
+        match (self, instruction.op) {
+            (Assignment::GarbledBesideRows, Op::SwapKnown | Op::Origins | Op::Tell) => {
+                STATE_SHARING
+            }
+            (Assignment::GarbledBesideRows, op) if op.is_region() || op == Op::Reveal => {
+                self.resting(instruction.element).sharing()
+            }
+            (Assignment::GarbledBesideRows, _) => Sharing::Garbled,
+            _ => STATE_SHARING,
+        }
     }
 
     /// The sharing of `instruction`, given what its operands have.
@@ -78,7 +107,7 @@ impl Assignment {
     ) -> Sharing {
         let stated = instruction.element.sharing();
         if instruction.op.is_about_state() {
-            return STATE_SHARING;
+            return self.of_state(instruction);
         }
         if instruction.op.is_carrying() {
             return self.carried(instruction.element).sharing();
@@ -87,6 +116,12 @@ impl Assignment {
             Assignment::Uniform(sharing) => sharing,
             Assignment::Stated(default) if stated == Sharing::Any => default,
             Assignment::Stated(_) => stated,
+            Assignment::GarbledBesideRows => match stated {
+                Sharing::Boolean if moves(instruction.op) => Sharing::Boolean,
+                Sharing::Any | Sharing::Arithmetic | Sharing::Boolean | Sharing::Garbled => {
+                    Sharing::Garbled
+                }
+            },
             Assignment::ArithmeticProducts => match stated {
                 Sharing::Any if prefers_arithmetic(instruction, operand) => Sharing::Arithmetic,
                 Sharing::Any | Sharing::Boolean | Sharing::Garbled => Sharing::Boolean,
@@ -116,6 +151,11 @@ impl Assignment {
             }
         }
     }
+}
+
+/// Whether an operation brings in or moves bits, and does nothing else with them.
+fn moves(op: Op) -> bool {
+    op.is_movement() || matches!(op, Op::Xor | Op::Input | Op::Constant | Op::Convert)
 }
 
 /// A value of the program, in the sharings that it has been needed in.
@@ -192,7 +232,7 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
         }
     }
     for region in &mut description.regions {
-        region.element = region.element.shared(STATE_SHARING);
+        region.element = assignment.resting(region.element);
     }
     let mut writer = ProgramWriter::new(output, FileKind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
@@ -223,7 +263,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         let sharing = self.assignment.sharing(instruction, |k| &self.values[operands[k]]);
         let is_stated = instruction.element.sharing() != Sharing::Any;
         let is_chosen = match self.assignment {
-            Assignment::Uniform(_) | Assignment::Stated(_) => true,
+            Assignment::Uniform(_) | Assignment::Stated(_) | Assignment::GarbledBesideRows => true,
             Assignment::ArithmeticProducts => is_stated,
             Assignment::Arithmetic => false,
         };
@@ -273,8 +313,11 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let mut made = *instruction;
         made.element = made.element.shared(sharing);
+        if instruction.op == Op::SwapKnown && self.assignment == Assignment::GarbledBesideRows {
+            made.immediates[1] = Sharing::Garbled as u64;
+        }
         for (k, operand) in instruction.operands().iter().enumerate() {
-            made.operands[k] = self.name(*operand, sharing)?;
+            made.operands[k] = self.name(*operand, made.operand_shape(k).sharing)?;
         }
         for (k, &result) in instruction.results().iter().enumerate() {
             made.results[k] = self.next_name;

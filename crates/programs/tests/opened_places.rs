@@ -10,20 +10,20 @@ use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::thread;
 
 use common::shares::{self, Recording, own};
-use common::{expanded, expanded_for, field};
+use common::{beside_rows, expanded, expanded_for, field};
 use phineus_bytecode::random::Seeds;
-use phineus_bytecode::{
-    Description, ElementType, Encoding, Lane, Layout, PortOrder, ProgramReader, Table,
-};
+use phineus_bytecode::{Description, ElementType, Encoding, Lane, PortOrder, ProgramReader, Table};
 use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Prg};
 use phineus_engine::Driver;
 use phineus_frontend::{ClosureProgram, Value, column, program};
-use phineus_oblivious::memory::{MemoryShape, accesses_of_a_turn};
+use phineus_oblivious::memory::{MemoryShape, MemoryTerms, accesses_of_a_turn};
 use phineus_oblivious::{Memory, MemoryMethod};
 use phineus_ot::SessionId;
 use phineus_plan::{Lookahead, PlanOptions, plan};
-use phineus_protocols::garbled::{EVALUATOR, Evaluator, GARBLER, GarbledCosts, Garbler};
+use phineus_protocols::garbled::{
+    EVALUATOR, Evaluator, GARBLER, GarbledCosts, Garbler, layout_beside_rows,
+};
 
 const ROWS: u64 = 8;
 const CELL: ElementType = ElementType::unsigned(4);
@@ -46,15 +46,9 @@ enum Pattern {
 
 /// Accesses between two shuffles, and places that an access opens.
 fn period(method: MemoryMethod) -> usize {
-    match method {
-        MemoryMethod::Scan => unreachable!("a scan opens nothing"),
-        MemoryMethod::Circuit => unreachable!("nothing is shuffled"),
-        MemoryMethod::Linked => unreachable!("a row is read once"),
-        MemoryMethod::Dpf | MemoryMethod::GarbledTable => unreachable!("no place is opened"),
-        // The square root of 17 switches, or of twice as many.
-        MemoryMethod::SquareRoot => 5,
-        MemoryMethod::SquareRootTable => 6,
-    }
+    let (name, columns) = (String::new(), vec![CELL]);
+    let shape = MemoryShape { name, columns, rows: ROWS, method: None, is_linked: false };
+    accesses_of_a_turn(&shape, method, MemoryTerms::LABELS) as usize
 }
 
 fn accessing(pattern: Pattern, accesses: usize, parties: usize) -> ClosureProgram {
@@ -120,7 +114,7 @@ fn changing(rows: u64, pattern: Pattern, accesses: usize, parties: usize) -> Clo
 
 /// The program, planned in memory.
 fn planned(program: &ClosureProgram, method: MemoryMethod) -> Vec<u8> {
-    let mut reader = expanded(program, method);
+    let mut reader = beside_rows(expanded(program, method));
     let options = PlanOptions {
         protocol: "garbled".to_string(),
         port_order: PortOrder::Near,
@@ -128,7 +122,7 @@ fn planned(program: &ClosureProgram, method: MemoryMethod) -> Vec<u8> {
         region_frames: 0,
         frame_count: 200,
         computing: None,
-        layout: Layout::wires(16),
+        layout: layout_beside_rows(),
         page_wires: 4096,
         lookahead: Lookahead { time_ns: 0, frames: 0 },
         planner_memory_bytes: 64 << 20,

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Description, Instruction, Lane, Op, PlanDescription, Table};
+use phineus_bytecode::{Description, Instruction, Lane, PlanDescription, Table};
 use phineus_channels::{Channel, FramedChannel, Traffic};
 use phineus_crypto::Prg;
 use phineus_engine::{
-    BlockProgram, Carried, Driver, FrameMemory, Inputs, OwnPermutations, RegionSwap, Regions,
-    RunMemory, Storage, StorageBackend, StorageConfig, StorageError, StorageStatistics, run,
-    run_blocks,
+    BlockProgram, Carried, Driver, FrameMemory, Inputs, RegionSwap, Regions, RunMemory, Storage,
+    StorageBackend, StorageConfig, StorageError, StorageStatistics, run, run_blocks,
 };
 
 use crate::cancel::{Cancel, MEMORY_PAUSE};
@@ -82,14 +81,11 @@ pub struct CountingDriver<'a, D> {
     opened_inside: u64,
     /// When the memory limit was looked at before such a value was opened.
     looked: Option<Instant>,
-    /// Bits that parties have brought, by party.
-    brought_bits: Vec<u64>,
 }
 
 impl<'a, D> CountingDriver<'a, D> {
     pub fn new(driver: D, description: &'a Description, cancel: &Cancel) -> CountingDriver<'a, D> {
         let revealed = vec![0; description.outputs.len()];
-        let brought_bits = vec![0; description.parties.len()];
         CountingDriver {
             driver,
             description,
@@ -97,13 +93,7 @@ impl<'a, D> CountingDriver<'a, D> {
             revealed,
             opened_inside: 0,
             looked: None,
-            brought_bits,
         }
-    }
-
-    /// Bits that `party` has brought.
-    pub fn brought_bits(&self, party: usize) -> u64 {
-        self.brought_bits[party]
     }
 
     /// One sentence about what the parties have learned.
@@ -144,8 +134,6 @@ impl<D: Driver> Driver for CountingDriver<'_, D> {
     type Error = D::Error;
 
     fn input(&mut self, i: &Instruction, wires: &mut [D::Wire]) -> Result<(), D::Error> {
-        let party = self.description.inputs[i.immediates[0] as usize].party;
-        self.brought_bits[usize::from(party)] += u64::from(i.shape().wires());
         self.driver.input(i, wires)
     }
 
@@ -165,10 +153,6 @@ impl<D: Driver> Driver for CountingDriver<'_, D> {
         results: &mut [&mut [D::Wire]],
         operands: &[&[D::Wire]],
     ) -> Result<(), D::Error> {
-        if i.op == Op::TableLookUp {
-            // The second party chooses, where it takes transfers.
-            self.brought_bits[1] += u64::from(i.shape().wires());
-        }
         self.driver.compute(i, results, operands)
     }
 
@@ -188,10 +172,6 @@ impl<D: Driver> Driver for CountingDriver<'_, D> {
         results: &mut [&mut [D::Wire]],
         operands: &[&[D::Wire]],
     ) -> Result<(), D::Error> {
-        if i.op.is_private() {
-            let party = OwnPermutations::owner(self.description, i);
-            self.brought_bits[usize::from(party)] += u64::from(i.shape().wires());
-        }
         self.driver.permute(i, results, operands)
     }
 

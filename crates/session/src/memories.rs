@@ -390,7 +390,7 @@ fn price(
     let shape = Memory { method: Some(method), ..shape.clone() };
     let planned = |usage: MemoryUsage| -> Result<PlannedFile, Failure> {
         let (file, description) = (scratch.file(), &traced.description);
-        let written = sample(&shape, usage, &description.parties, file.clone())?;
+        let written = sample(&shape, (usage, terms), &description.parties, file.clone())?;
         (plan.plan)(&written_beside(traced, file, written))
     };
     let (turn, all, set) =

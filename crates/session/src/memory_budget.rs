@@ -9,7 +9,7 @@ mod making;
 
 use std::time::Duration;
 
-use phineus_bytecode::Layout;
+use phineus_bytecode::{Description, Layout};
 use phineus_channels::{
     CONNECTING_MEMORY_BYTES, NetworkModel, QUIC_MEMORY_BYTES, SEND_AHEAD_BYTES_MIN, Transport,
     channel_memory_bytes,
@@ -128,7 +128,7 @@ impl BudgetParameters {
 
     /// Bytes of a wire, or of a unit of shares.
     pub fn wire_bytes(&self) -> u64 {
-        self.layout().unit_bytes.into()
+        self.protocol.layout(self.parties).unit_bytes.into()
     }
 
     /// Parameters of the costs of a plan.
@@ -137,9 +137,9 @@ impl BudgetParameters {
         CostTerms { parties, scale, variant: self.variant, masks }
     }
 
-    /// How values lie in memory.
-    pub fn layout(&self) -> Layout {
-        self.protocol.layout(self.parties)
+    /// How values of a program with this description lie in memory.
+    pub fn layout_of(&self, description: &Description) -> Layout {
+        self.protocol.layout_of(description, self.parties)
     }
 
     /// Wires or units of a page.

@@ -96,7 +96,7 @@ impl PlannedFile {
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = PlanFigures::of_plan(plan, reader.frame_count() as u64);
-        let layout = situation.layout();
+        let layout = situation.layout_of(&traced.description);
         let state_bytes = PlanFigures::state_bytes(
             &traced.description,
             layout,
@@ -267,7 +267,7 @@ fn plan_program(
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
     let masks = ordered.as_ref().map_or(Masks::Narrow, |ordered| ordered.masks);
     let ordered = ordered.map(|ordered| ordered.ordered);
-    let garbled = (ordered.as_ref(), is_garbled);
+    let garbled = (ordered.as_ref().filter(|_| protocol.may_garble()), is_garbled);
     let beside = GarblingPlanner::new(garbled, situation, planner, scratch)?;
     let mut garbling = beside.plan(situation.limit_bytes / 4)?;
     let traced = ordered.as_ref().unwrap_or(traced);
@@ -280,7 +280,7 @@ fn plan_program(
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
         state_bytes: PlanFigures::state_bytes(
             &traced.description,
-            situation.layout(),
+            situation.layout_of(&traced.description),
             PlanFigures::region_frames(&traced.description, situation),
             &traced.file,
         )?,

@@ -29,6 +29,7 @@ use phineus_engine::{Inputs, Outputs};
 use phineus_ot::SessionId;
 use phineus_plan::Assignment;
 use phineus_protocols::batch_scale;
+use phineus_protocols::garbled::moves_rows;
 use phineus_protocols::spdz::{Masks, SpdzSettings};
 
 use crate::accelerator::Accelerator;
@@ -68,6 +69,8 @@ pub enum Representation {
     AsWritten,
     /// Each value gets a sharing, and instructions are ordered into rounds.
     Sharings(Assignment),
+    /// Values are garbled, but for rows that permutations move; the order of instructions stays.
+    GarbledBesideRows,
     /// Integers become elements of a field, and instructions are ordered into rounds.
     Field(FieldName),
 }
@@ -268,11 +271,21 @@ pub trait Definition: Sync {
     /// Representation that planning makes of a program.
     fn representation(&self) -> Representation;
 
+    /// As [`Definition::representation`], of a program whose permutations move rows.
+    fn representation_beside_rows(&self) -> Representation {
+        self.representation()
+    }
+
     /// The options that it takes.
     fn settings(&self) -> &'static [ProtocolOption];
 
     /// Layout of values among this number of computing parties.
     fn layout(&self, parties: usize) -> Layout;
+
+    /// As [`Definition::layout`], of a program whose permutations move rows.
+    fn layout_beside_rows(&self, parties: usize) -> Layout {
+        self.layout(parties)
+    }
 
     /// Units of a page, which holds any value.
     fn page_units(&self, parties: usize) -> u64;
@@ -361,9 +374,21 @@ impl Protocol {
             Representation::Sharings(assignment) if !description.memories.is_empty() => {
                 Representation::Sharings(assignment.beside_accesses())
             }
+            Representation::AsWritten if moves_rows(description) => {
+                self.representation_beside_rows()
+            }
             all @ (Representation::AsWritten
             | Representation::Sharings(_)
+            | Representation::GarbledBesideRows
             | Representation::Field(_)) => all,
+        }
+    }
+
+    /// Layout of values of a program with this description among so many computing parties.
+    pub fn layout_of(self, description: &Description, parties: usize) -> Layout {
+        match moves_rows(description) {
+            true => self.layout_beside_rows(parties),
+            false => self.layout(parties),
         }
     }
 
@@ -376,9 +401,10 @@ impl Protocol {
     pub fn beside_accesses(self) -> Sharing {
         match self.representation() {
             Representation::Sharings(Assignment::Uniform(Sharing::Garbled)) => Sharing::Garbled,
-            Representation::AsWritten | Representation::Field(_) | Representation::Sharings(_) => {
-                Sharing::Any
-            }
+            Representation::AsWritten
+            | Representation::GarbledBesideRows
+            | Representation::Field(_)
+            | Representation::Sharings(_) => Sharing::Any,
         }
     }
 
@@ -386,7 +412,9 @@ impl Protocol {
     pub fn field(self) -> Option<FieldName> {
         match self.representation() {
             Representation::Field(field) => Some(field),
-            Representation::AsWritten | Representation::Sharings(_) => None,
+            Representation::AsWritten
+            | Representation::GarbledBesideRows
+            | Representation::Sharings(_) => None,
         }
     }
 

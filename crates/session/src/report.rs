@@ -59,7 +59,11 @@ impl RunCosts {
         // What is measured is the mean over all others.
         let links = (planned.computing - 1).max(1) as u64;
         let of_party = total(&mixed::totals::party_ots(party)).map(|ots| ots / links);
-        let ots = total(totals::EVALUATOR_INPUT_BITS).or(of_party).or(total(mixed::totals::OTS));
+        let garbled = total(totals::EVALUATOR_INPUT_BITS).map(|ots| {
+            let of_rows = [totals::LABELLED_SHARE_BITS, totals::GARBLER_SWITCHES];
+            ots + of_rows.into_iter().filter_map(total).sum::<u64>()
+        });
+        let ots = garbled.or(of_party).or(total(mixed::totals::OTS));
         let ots = ots.map(|ots| ots + total(GARBLING_OTS).unwrap_or(0));
         let ots = if is_stored { ots.and(Some(0)) } else { ots };
         let saved = if is_stored { preprocessing_bytes(planned)[party] } else { (0, 0) };

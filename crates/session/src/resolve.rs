@@ -332,7 +332,7 @@ fn check_figures(description: &Description, plan: &PlanDescription) -> Result<()
     let fits = Protocol::of_plan(plan).is_some_and(|protocol| {
         let parties = description.computing();
         protocol.is_complete(plan)
-            && protocol.layout(parties) == plan.layout
+            && protocol.layout_of(description, parties) == plan.layout
             && protocol.page_units(parties) == plan.page_wires
     });
     let scratch = plan.costs.get(totals::SCRATCH_WIRES).copied().unwrap_or(0);

@@ -9,6 +9,8 @@ pub enum Role {
     Same,
     /// 1 bit, `n` lanes.
     Bit,
+    /// 1 bit, `n` lanes, in the sharing with the immediate's code, or that of the instruction if the code is 0.
+    SwitchBit(usize),
     /// `w / 2` bits, `n` lanes.
     HalfWidth,
     /// `immediate` bits, `n` lanes.
@@ -51,6 +53,13 @@ impl Role {
         let (width, lanes) = match self {
             Role::Same => (width, lanes),
             Role::Bit => (1, lanes),
+            Role::SwitchBit(i) => {
+                match Sharing::from_code(immediate(i)).unwrap_or_default() {
+                    Sharing::Any => {}
+                    stated => sharing = stated,
+                }
+                (1, lanes)
+            }
             Role::HalfWidth => (width / 2, lanes),
             Role::Width(i) => (narrow(immediate(i)), lanes),
             Role::RestWidth(i) => (width.saturating_sub(narrow(immediate(i))), lanes),

@@ -54,6 +54,15 @@ pub(super) fn convertible(i: &Instruction) -> Rule {
     ensure(from.is_some(), "from is 0 (any), 1 (@a), 2 (@b) or 3 (@y)")
 }
 
+pub(super) fn switch_sharing(i: &Instruction) -> Rule {
+    let is_possible = match Sharing::from_code(i.immediates[1]) {
+        Some(Sharing::Any) => true,
+        Some(Sharing::Garbled) => i.element.sharing() == Sharing::Boolean,
+        Some(Sharing::Arithmetic | Sharing::Boolean) | None => false,
+    };
+    ensure(is_possible, "switches is 0, or 3 (@y) where rows are @b")
+}
+
 pub(super) fn round_type(i: &Instruction) -> Rule {
     ensure(i.element == ElementType::BIT && i.lanes == 1, "a round has the type u1x1")
 }

@@ -11,7 +11,6 @@
 macro_rules! in_lane_kernels {
     ($ops:ident, $features:literal) => {
         use crate::Block;
-        use crate::half_gates::known::lists;
         use crate::half_gates::{AndIndex, Delta, GarbledGate};
         use crate::x86::{RCON, $ops as ops};
 
@@ -59,64 +58,6 @@ macro_rules! in_lane_kernels {
                 evaluate_step(ops::xor(start, tweaks), a, b, out, rows);
                 tweaks = ops::add_low(tweaks, 2 * ops::WIDTH as u64);
             }
-        }
-
-        /// Garbles at most `WIDTH` half gates of each list, as [`super::many`] does.
-        #[inline]
-        #[target_feature(enable = $features)]
-        pub(in crate::half_gates) fn garble_known(
-            start: Block,
-            delta: &Delta,
-            first_index: AndIndex,
-            hashed: &[Block],
-            added: &[Block],
-            out: &mut [Block],
-            rows: &mut [Block],
-        ) {
-            crate::public([hashed.len(), added.len(), out.len(), rows.len()]);
-            let key = ops::xor(ops::splat(start), ops::counters(0, first_index.tweaks().0, 2));
-            let lists = lists(hashed.len());
-            let labels = lists.each_ref().map(|list| load_any(&hashed[list.clone()]));
-            let [a0, a1, b0, b1] = hash_both(key, labels[0], labels[1], ops::splat(delta.block()));
-            let hashes = [[a0, a1], [b0, b1]];
-            for ((list, label), [h0, h1]) in lists.into_iter().zip(labels).zip(hashes) {
-                if list.is_empty() {
-                    continue;
-                }
-                let half = ops::xor3(h0, h1, ops::load(&added[list.clone()]));
-                ops::store(&mut rows[list.clone()], half);
-                ops::store(&mut out[list], ops::xor_if(h0, ops::select_mask(label), half));
-            }
-        }
-
-        /// Evaluates what [`garble_known`] garbled.
-        #[inline]
-        #[target_feature(enable = $features)]
-        pub(in crate::half_gates) fn evaluate_known(
-            start: Block,
-            first_index: AndIndex,
-            hashed: &[Block],
-            rows: &[Block],
-            out: &mut [Block],
-        ) {
-            crate::public([hashed.len(), rows.len(), out.len()]);
-            let key = ops::xor(ops::splat(start), ops::counters(0, first_index.tweaks().0, 2));
-            let lists = lists(hashed.len());
-            let labels = lists.each_ref().map(|list| load_any(&hashed[list.clone()]));
-            let hashes = hash_active(key, labels[0], labels[1]);
-            for ((list, label), hash) in lists.into_iter().zip(labels).zip(hashes) {
-                if !list.is_empty() {
-                    let row = ops::load(&rows[list.clone()]);
-                    ops::store(&mut out[list], ops::xor_if(hash, ops::select_mask(label), row));
-                }
-            }
-        }
-
-        /// The labels of a list, which may be empty.
-        #[inline]
-        #[target_feature(enable = $features)]
-        fn load_any(blocks: &[Block]) -> ops::V {
-            if blocks.is_empty() { ops::zero() } else { ops::load(blocks) }
         }
 
         /// Garbles at most `WIDTH` gates; `key` is the hash key of their garbler's halves.

@@ -19,7 +19,6 @@ use crate::x86::RCON;
 /// A macro for the reason given at [`super::in_lane`].
 macro_rules! many_kernels {
     ($ops:ident, $features:literal) => {
-        use crate::half_gates::known::steps;
         use crate::half_gates::many::{first_rcon, next_rcon};
         use crate::x86::RCON;
         use crate::x86::key_words::$ops::{KeyWords, TweakedKeys};
@@ -36,16 +35,6 @@ macro_rules! many_kernels {
 
         /// For `a` and for `b`, two vectors of something.
         type Pairs<T> = [[T; 2]; 2];
-
-        /// The callers of [`load_labels`], [`hash_both`] and [`hash_active`].
-        ///
-        /// Each has a copy of its own: the compiler inlines a long function that has one caller but not one
-        /// that has two, and then its vectors go through memory.
-        const GARBLE: u8 = 0;
-        const EVALUATE: u8 = 1;
-        const GARBLE_KNOWN: u8 = 2;
-        const EVALUATE_KNOWN: u8 = 3;
-        const ALONE: u8 = 4;
 
         /// Garbles any number of gates, `SETS` sets in a step; the last step may be shorter.
         #[inline(never)]
@@ -65,8 +54,8 @@ macro_rules! many_kernels {
             let labels =
                 a.chunks(SETS * SET).zip(b.chunks(SETS * SET)).zip(out.chunks_mut(SETS * SET));
             for (((a, b), out), rows) in labels.zip(rows.chunks_mut(SETS * 2 * ROWS)) {
-                let labels = load_labels::<SETS, GARBLE>(a, b);
-                let hashes = hash_both::<SETS, GARBLE>(
+                let labels = load_labels::<SETS>(a, b);
+                let hashes = hash_both::<SETS, false>(
                     std::array::from_fn(|_| keys.next_keys()),
                     &labels,
                     delta,
@@ -104,11 +93,9 @@ macro_rules! many_kernels {
             let labels =
                 a.chunks(SETS * SET).zip(b.chunks(SETS * SET)).zip(out.chunks_mut(SETS * SET));
             for (((a, b), out), rows) in labels.zip(rows.chunks(SETS * 2 * ROWS)) {
-                let labels = load_labels::<SETS, EVALUATE>(a, b);
-                let hashes = hash_active::<SETS, EVALUATE>(
-                    std::array::from_fn(|_| keys.next_keys()),
-                    &labels,
-                );
+                let labels = load_labels::<SETS>(a, b);
+                let hashes =
+                    hash_active::<SETS, false>(std::array::from_fn(|_| keys.next_keys()), &labels);
 
                 let outputs = out.chunks_mut(WIDTH).zip(rows.chunks(ROWS));
                 for (vector, (out, rows)) in outputs.enumerate() {
@@ -118,85 +105,6 @@ macro_rules! many_kernels {
                     let known = xor_if(zero(), select_mask(a), garbler_half);
                     let known = xor_if(known, select_mask(b), xor(evaluator_half, a));
                     store(out, xor3(hashes[set][0][v], hashes[set][1][v], known));
-                }
-            }
-        }
-
-        /// Garbles half gates, in steps as [`garble`]: those of one list under the garbler's keys, those of the
-        /// other, which is as long or one shorter, under the evaluator's.
-        #[inline(never)]
-        #[target_feature(enable = $features)]
-        pub(in crate::half_gates) fn garble_known<const SETS: usize>(
-            start: Block,
-            delta: &Delta,
-            first_index: AndIndex,
-            hashed: &[Block],
-            added: &[Block],
-            out: &mut [Block],
-            rows: &mut [Block],
-        ) {
-            crate::public([hashed.len(), added.len(), out.len(), rows.len()]);
-            let delta = splat(delta.block());
-            let mut keys = TweakedKeys::new(start, first_index.tweaks().0);
-            for lists in steps(hashed.len(), SETS * SET) {
-                let [first, second] = &lists;
-                let labels = load_labels::<SETS, GARBLE_KNOWN>(
-                    &hashed[first.clone()],
-                    &hashed[second.clone()],
-                );
-                let hashes = hash_both::<SETS, GARBLE_KNOWN>(
-                    std::array::from_fn(|_| keys.next_keys()),
-                    &labels,
-                    delta,
-                );
-                for (n, list) in lists.into_iter().enumerate() {
-                    // It comes from the stack.
-                    crate::public([list.start, list.end]);
-                    let outputs = out[list.clone()].chunks_mut(WIDTH);
-                    let rows = rows[list.clone()].chunks_mut(WIDTH);
-                    let vectors = outputs.zip(rows).zip(added[list].chunks(WIDTH));
-                    for (vector, ((out, row), added)) in vectors.enumerate() {
-                        let (set, v) = (vector / 2, vector % 2);
-                        let [h0, h1] = hashes[set][n][v];
-                        let half = xor3(h0, h1, load(added));
-                        store(row, half);
-                        store(out, xor_if(h0, select_mask(labels[set][n][v]), half));
-                    }
-                }
-            }
-        }
-
-        /// Evaluates what [`garble_known`] garbled.
-        #[inline(never)]
-        #[target_feature(enable = $features)]
-        pub(in crate::half_gates) fn evaluate_known<const SETS: usize>(
-            start: Block,
-            first_index: AndIndex,
-            hashed: &[Block],
-            rows: &[Block],
-            out: &mut [Block],
-        ) {
-            crate::public([hashed.len(), rows.len(), out.len()]);
-            let mut keys = TweakedKeys::new(start, first_index.tweaks().0);
-            for lists in steps(hashed.len(), SETS * SET) {
-                let [first, second] = &lists;
-                let labels = load_labels::<SETS, EVALUATE_KNOWN>(
-                    &hashed[first.clone()],
-                    &hashed[second.clone()],
-                );
-                let hashes = hash_active::<SETS, EVALUATE_KNOWN>(
-                    std::array::from_fn(|_| keys.next_keys()),
-                    &labels,
-                );
-                for (n, list) in lists.into_iter().enumerate() {
-                    // It comes from the stack.
-                    crate::public([list.start, list.end]);
-                    let outputs = out[list.clone()].chunks_mut(WIDTH);
-                    for (vector, (out, row)) in outputs.zip(rows[list].chunks(WIDTH)).enumerate() {
-                        let (set, v) = (vector / 2, vector % 2);
-                        let is_true = select_mask(labels[set][n][v]);
-                        store(out, xor_if(hashes[set][n][v], is_true, load(row)));
-                    }
                 }
             }
         }
@@ -215,13 +123,12 @@ macro_rules! many_kernels {
             for _ in 0..gates.div_ceil(labels.len() * SET) {
                 let keys = std::array::from_fn(|_| keys.next_keys());
                 if GARBLING {
-                    let hashes = hash_both::<SETS, ALONE>(keys, &labels, label);
+                    let hashes = hash_both::<SETS, true>(keys, &labels, label);
                     for [first, second] in hashes.as_flattened().as_flattened() {
                         sum = xor3(sum, *first, *second);
                     }
                 } else {
-                    for [first, second] in hash_active::<SETS, ALONE>(keys, &labels).as_flattened()
-                    {
+                    for [first, second] in hash_active::<SETS, true>(keys, &labels).as_flattened() {
                         sum = xor3(sum, *first, *second);
                     }
                 }
@@ -231,28 +138,26 @@ macro_rules! many_kernels {
             out[0]
         }
 
-        /// The labels of both inputs, zeros where there are none.
+        /// The labels in `a` and `b`, zeros where there are none.
         #[inline]
         #[target_feature(enable = $features)]
-        fn load_labels<const SETS: usize, const CALLER: u8>(
-            a: &[Block],
-            b: &[Block],
-        ) -> [Pairs<V>; SETS] {
-            crate::public([a.len(), b.len()]);
+        fn load_labels<const SETS: usize>(a: &[Block], b: &[Block]) -> [Pairs<V>; SETS] {
             let mut labels = [[[zero(); 2]; 2]; SETS];
-            for (n, input) in [a, b].into_iter().enumerate() {
-                for (vector, blocks) in input.chunks(WIDTH).enumerate() {
-                    labels[vector / 2][n][vector % 2] = load(blocks);
-                }
+            for (vector, (a, b)) in a.chunks(WIDTH).zip(b.chunks(WIDTH)).enumerate() {
+                labels[vector / 2][0][vector % 2] = load(a);
+                labels[vector / 2][1][vector % 2] = load(b);
             }
             labels
         }
 
         /// `[H(x), H(x ^ delta)]` of every label: those of `a` under the garbler's keys, those of
         /// `b` under the evaluator's.
+        ///
+        /// `ALONE` gives [`hashes_alone`] a copy of its own: the compiler inlines a long function
+        /// that has one caller but not one that has two, and then its vectors go through memory.
         #[inline]
         #[target_feature(enable = $features)]
-        fn hash_both<const SETS: usize, const CALLER: u8>(
+        fn hash_both<const SETS: usize, const ALONE: bool>(
             mut keys: [KeyWords; SETS],
             labels: &[Pairs<V>; SETS],
             delta: V,
@@ -297,7 +202,7 @@ macro_rules! many_kernels {
         /// `H(x)` of every label, under keys as in [`hash_both`].
         #[inline]
         #[target_feature(enable = $features)]
-        fn hash_active<const SETS: usize, const CALLER: u8>(
+        fn hash_active<const SETS: usize, const ALONE: bool>(
             mut keys: [KeyWords; SETS],
             labels: &[Pairs<V>; SETS],
         ) -> [Pairs<V>; SETS] {

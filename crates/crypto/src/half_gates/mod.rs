@@ -18,7 +18,6 @@ mod aesni;
 mod chain;
 #[cfg(target_arch = "x86_64")]
 mod in_lane;
-mod known;
 #[cfg(target_arch = "x86_64")]
 mod many;
 #[cfg(target_arch = "x86_64")]

@@ -84,42 +84,6 @@ macro_rules! narrow_kernels {
             }
         }
 
-        /// Garbles half gates; lengths and indices were checked by the caller.
-        #[target_feature(enable = $features)]
-        pub(super) fn garble_known(
-            start: Block,
-            delta: &Delta,
-            first_index: AndIndex,
-            hashed: &[Block],
-            added: &[Block],
-            out: &mut [Block],
-            rows: &mut [Block],
-        ) {
-            crate::public([hashed.len(), added.len(), out.len(), rows.len()]);
-            if hashed.len() <= 2 * WIDTH {
-                few::garble_known(start, delta, first_index, hashed, added, out, rows)
-            } else {
-                many::garble_known::<1>(start, delta, first_index, hashed, added, out, rows)
-            }
-        }
-
-        /// Evaluates half gates; lengths and indices were checked by the caller.
-        #[target_feature(enable = $features)]
-        pub(super) fn evaluate_known(
-            start: Block,
-            first_index: AndIndex,
-            hashed: &[Block],
-            rows: &[Block],
-            out: &mut [Block],
-        ) {
-            crate::public([hashed.len(), rows.len(), out.len()]);
-            if hashed.len() <= 2 * WIDTH {
-                few::evaluate_known(start, first_index, hashed, rows, out)
-            } else {
-                many::evaluate_known::<2>(start, first_index, hashed, rows, out)
-            }
-        }
-
         /// The hashes of that many gates and nothing else; see [`super::hashes_alone`].
         #[target_feature(enable = $features)]
         pub(super) fn hashes_alone(start: Block, garbling: bool, gates: usize) -> Block {

@@ -1,6 +1,5 @@
 //! Half gates on the `aes` crate: the form that every other kernel is tested against.
 
-use super::known::lists;
 use super::{AndIndex, Delta, GarbledGate};
 use crate::Block;
 use aes::Aes128;
@@ -53,44 +52,6 @@ pub(super) fn evaluate(
         let wg = ha ^ row.garbler_half.and_bit(a.select_bit());
         let we = hb ^ (row.evaluator_half ^ a).and_bit(b.select_bit());
         *out = wg ^ we;
-    }
-}
-
-/// Garbles half gates; lengths and indices were checked by the caller.
-pub(super) fn garble_known(
-    start: Block,
-    delta: &Delta,
-    first_index: AndIndex,
-    hashed: &[Block],
-    added: &[Block],
-    out: &mut [Block],
-    rows: &mut [Block],
-) {
-    for (n, list) in lists(hashed.len()).into_iter().enumerate() {
-        for (gate, i) in list.enumerate() {
-            let tweaks = first_index.advance(gate).tweaks();
-            let both = [hashed[i], hashed[i] ^ delta.block()];
-            let [h0, h1] = hash(start, [tweaks.0, tweaks.1][n], both);
-            rows[i] = h0 ^ h1 ^ added[i];
-            out[i] = h0 ^ rows[i].and_bit(hashed[i].select_bit());
-        }
-    }
-}
-
-/// Evaluates half gates; lengths and indices were checked by the caller.
-pub(super) fn evaluate_known(
-    start: Block,
-    first_index: AndIndex,
-    hashed: &[Block],
-    rows: &[Block],
-    out: &mut [Block],
-) {
-    for (n, list) in lists(hashed.len()).into_iter().enumerate() {
-        for (gate, i) in list.enumerate() {
-            let tweaks = first_index.advance(gate).tweaks();
-            let [h] = hash(start, [tweaks.0, tweaks.1][n], [hashed[i]]);
-            out[i] = h ^ rows[i].and_bit(hashed[i].select_bit());
-        }
     }
 }
 

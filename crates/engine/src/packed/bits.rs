@@ -91,14 +91,80 @@ fn spread(word: u64, k: usize) -> u64 {
     (k..5).rev().fold(word, |word, k| (word | word << (1 << k)) & LOWER[k])
 }
 
-/// Blocks of `block` bits of `source`, in turn to `even` and `odd`, of `lanes` bits each.
-pub(super) fn split_blocks(
+/// Splits every row of `source`, of `2 * lanes` lanes, as [`split_blocks`] does.
+pub(super) fn split_rows(
     even: &mut [u8],
     odd: &mut [u8],
     source: &[u8],
     lanes: usize,
     block: usize,
 ) {
+    let row = lanes.div_ceil(8);
+    let is_short = block.is_power_of_two() && block <= 32;
+    if is_short && lanes.is_multiple_of(32) {
+        // Whole words: rows do not matter.
+        let k = block.ilog2() as usize;
+        let halves = even.chunks_exact_mut(4).zip(odd.chunks_exact_mut(4));
+        for ((even, odd), word) in halves.zip(words(source)) {
+            even.copy_from_slice(&(gather(word, k) as u32).to_le_bytes());
+            odd.copy_from_slice(&(gather(word >> block, k) as u32).to_le_bytes());
+        }
+    } else if is_short && lanes == 16 && block <= 16 {
+        // Two rows in a word.
+        let k = block.ilog2() as usize;
+        let halves = even.chunks_exact_mut(2).zip(odd.chunks_exact_mut(2));
+        for ((even, odd), word) in halves.zip(source.chunks_exact(4)) {
+            let word = u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+            even.copy_from_slice(&(gather(word, k) as u16).to_le_bytes());
+            odd.copy_from_slice(&(gather(word >> block, k) as u16).to_le_bytes());
+        }
+    } else {
+        even.fill(0);
+        odd.fill(0);
+        let both = even.chunks_exact_mut(row).zip(odd.chunks_exact_mut(row));
+        for ((even, odd), source) in both.zip(source.chunks_exact((2 * lanes).div_ceil(8))) {
+            split_blocks(even, odd, source, lanes, block);
+        }
+    }
+}
+
+/// Joins all rows of `even` and `odd`, of `lanes` lanes each, as [`join_blocks`] does.
+pub(super) fn join_rows(target: &mut [u8], even: &[u8], odd: &[u8], lanes: usize, block: usize) {
+    let row = lanes.div_ceil(8);
+    let is_short = block.is_power_of_two() && block <= 32;
+    if is_short && lanes.is_multiple_of(32) {
+        let k = block.ilog2() as usize;
+        let halves = even.chunks_exact(4).zip(odd.chunks_exact(4));
+        for (target, (even, odd)) in target.chunks_exact_mut(8).zip(halves) {
+            let half = |half: &[u8]| u32::from_le_bytes([half[0], half[1], half[2], half[3]]);
+            let [even, odd] = [even, odd].map(|bytes| spread(half(bytes).into(), k));
+            target.copy_from_slice(&(even | odd << block).to_le_bytes());
+        }
+    } else if is_short && lanes == 16 && block <= 16 {
+        let k = block.ilog2() as usize;
+        let halves = even.chunks_exact(2).zip(odd.chunks_exact(2));
+        for (target, (even, odd)) in target.chunks_exact_mut(4).zip(halves) {
+            let half = |half: &[u8]| u16::from_le_bytes([half[0], half[1]]);
+            let [even, odd] = [even, odd].map(|bytes| spread(half(bytes).into(), k));
+            target.copy_from_slice(&((even | odd << block) as u32).to_le_bytes());
+        }
+    } else {
+        target.fill(0);
+        let both = even.chunks_exact(row).zip(odd.chunks_exact(row));
+        for (target, (even, odd)) in target.chunks_exact_mut((2 * lanes).div_ceil(8)).zip(both) {
+            join_blocks(target, even, odd, lanes, block);
+        }
+    }
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes
+        .chunks_exact(8)
+        .map(|word| u64::from_le_bytes(word.try_into().expect("chunks of eight bytes")))
+}
+
+/// Blocks of `block` bits of `source`, in turn to `even` and `odd`, of `lanes` bits each.
+fn split_blocks(even: &mut [u8], odd: &mut [u8], source: &[u8], lanes: usize, block: usize) {
     if !block.is_power_of_two() || block > 4 {
         for start in (0..lanes).step_by(block) {
             copy_bits(even, start, source, 2 * start, block);
@@ -117,7 +183,7 @@ pub(super) fn split_blocks(
 }
 
 /// Blocks of `block` bits in turn from `even` and `odd`, which have `lanes` bits each.
-pub(super) fn join_blocks(target: &mut [u8], even: &[u8], odd: &[u8], lanes: usize, block: usize) {
+fn join_blocks(target: &mut [u8], even: &[u8], odd: &[u8], lanes: usize, block: usize) {
     if !block.is_power_of_two() || block > 4 {
         for start in (0..lanes).step_by(block) {
             copy_bits(target, 2 * start, even, start, block);

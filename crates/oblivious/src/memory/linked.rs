@@ -10,6 +10,7 @@
 use phineus_bytecode::{Lane, PermutationKind};
 use phineus_frontend::{OpenedIndex, Region, Tracer, Value, rechunk};
 
+use super::period::RowSharing;
 use super::shuffle::{Columns, HIDING, TOLD, places, tell};
 use super::square_root::all_numbers;
 
@@ -30,10 +31,15 @@ impl Linked {
         tracer: &Tracer,
         columns: Vec<Vec<Value>>,
         (items, lanes): (u64, u32),
-        parties: u16,
+        (parties, sharing): (u16, RowSharing),
     ) -> Linked {
         let bits = super::index_bits(items);
-        let mut order = Columns::new(vec![all_numbers(tracer, bits, lanes, items)], lanes);
+        let moved = |column: Vec<Value>| -> Vec<Value> {
+            column.iter().map(|cells| cells.to_sharing(sharing.moved())).collect()
+        };
+        let columns = columns.into_iter().map(moved).collect();
+        let numbers = moved(all_numbers(tracer, bits, lanes, items));
+        let mut order = Columns::new(vec![numbers], lanes);
         order.shuffle(tracer, parties);
         let places = places(tracer, order.trimmed(0), parties);
         let mut links: Vec<Value> = places.clone();
@@ -56,7 +62,7 @@ impl Linked {
         rows.apply(&told);
         let store = |column: usize| {
             let chunks = rows.trimmed(column);
-            let region = tracer.region(chunks[0].integer(), items);
+            let region = tracer.region(chunks[0].integer().shared(sharing.moved()), items);
             for ((row, _), chunk) in Columns::chunks(items, lanes).zip(&chunks) {
                 region.store(row, chunk);
             }
@@ -70,7 +76,8 @@ impl Linked {
     #[track_caller]
     pub(super) fn link(&self, row: u64) -> Value {
         let lanes = u64::from(self.lanes);
-        self.places[(row / lanes) as usize].lane_slice((row % lanes) as u32, 1)
+        let place = self.places[(row / lanes) as usize].lane_slice((row % lanes) as u32, 1);
+        place.in_any_sharing()
     }
 
     /// The cells of the row that a link leads to, and the next link behind them.
@@ -81,7 +88,8 @@ impl Linked {
             None => link.reveal(),
         };
         self.opened = Some(place);
-        self.regions.iter().map(|region| region.load_at(place)).collect()
+        let rows = self.regions.iter().map(|region| region.load_at(place));
+        rows.map(|cell| cell.in_any_sharing()).collect()
     }
 }
 

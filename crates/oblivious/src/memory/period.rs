@@ -1,8 +1,8 @@
 //! How often the rows of Square-Root ORAM are shuffled.
 //!
 //! An access pays for its part of a shuffle, and for the rows that were accessed since the last one. The period makes
-//! the sum small: as published where rows are labels, and by the bits that the parties send where they are shares, since
-//! switches by known bits then cost far less than comparisons.
+//! the sum small, by the bits that the parties send: rows are moved as shares, and switches by known bits cost far less
+//! than comparisons. Under garbled circuits `square-root` has the period that was published, when they cost as much.
 
 use phineus_bytecode::{ElementType, Sharing};
 use phineus_circuits::permutation::switch_count;
@@ -40,6 +40,17 @@ pub enum RowSharing {
     },
 }
 
+impl RowSharing {
+    /// The sharing of rows that permutations move, and of those that rest in between: XOR shares are moved for a fraction of
+    /// what labels take. Where nothing else is garbled the protocol says it.
+    pub(super) fn moved(self) -> Sharing {
+        match self {
+            RowSharing::Labels => Sharing::Boolean,
+            RowSharing::Shares { .. } | RowSharing::Elements { .. } => Sharing::Any,
+        }
+    }
+}
+
 impl MemoryTerms {
     /// Two parties that compute on labels.
     pub const LABELS: MemoryTerms =
@@ -48,7 +59,8 @@ impl MemoryTerms {
     /// Accesses between two shuffles of so many rows with these columns.
     pub(super) fn period(self, kind: MapKind, columns: &[ElementType], rows: u64) -> u64 {
         match (self.rows, kind) {
-            (RowSharing::Labels, _) | (_, MapKind::Located) => published(kind, rows),
+            (RowSharing::Labels, MapKind::Published) => published(rows),
+            (_, MapKind::Located) => LabelPrices.best_period(columns, rows),
             (RowSharing::Shares { ot_bits }, MapKind::Published) => {
                 let prices = SharePrices { parties: self.parties.into(), ot_bits: ot_bits.into() };
                 let widths: Vec<u64> = columns.iter().map(|column| column.width().into()).collect();
@@ -88,19 +100,47 @@ impl MemoryTerms {
     }
 }
 
-/// As published, the square root of the switches of a network.
-///
-/// An access compares and selects from `T / 2` rows of the stash on average, and its part of a shuffle is
-/// `W(n) / T` switches, each of which costs about as much as a row of the stash. Where nothing else depends on the
-/// period, the sum is least for `T = sqrt(2 W(n))`, by 6 %. Deviation: Zahur et al. 2016, section V, have
-/// `sqrt(W(n))`, which a scanned map, too, costs the least with.
-fn published(kind: MapKind, rows: u64) -> u64 {
-    let switches = match kind {
-        MapKind::Published => switch_count(rows),
-        MapKind::Located => 2 * switch_count(rows),
-    };
+/// As published, the square root of the switches of a network (Zahur et al. 2016, section V).
+fn published(rows: u64) -> u64 {
+    let switches = switch_count(rows);
     let root = switches.isqrt();
     (root + u64::from(root * root < switches)).clamp(1, rows)
+}
+
+/// Bits that two parties send who garble, and move rows as shares.
+struct LabelPrices;
+
+impl LabelPrices {
+    /// An AND.
+    const AND: u64 = 256;
+    /// An oblivious transfer, and what makes its choice a switch.
+    const TRANSFER: u64 = 33;
+    /// What hashing for a switch and 128 bits of a row takes, in bits that take as long.
+    const HASHING: u64 = 192;
+
+    /// A switch of one party, for rows with these columns.
+    fn switch(columns: &[u64]) -> u64 {
+        let of_column = |&width: &u64| width + width.div_ceil(TRIPLE_ROW_BITS) * Self::HASHING;
+        Self::TRANSFER + columns.iter().map(of_column).sum::<u64>()
+    }
+
+    /// The period with which an access by a table costs the least: what `position_map/located.rs` does.
+    fn best_period(&self, columns: &[ElementType], rows: u64) -> u64 {
+        let number = u64::from(index_bits(rows));
+        let widths: Vec<u64> = columns.iter().map(|column| column.width().into()).collect();
+        let row: u64 = widths.iter().sum();
+        let with_number = [&widths[..], &[number]].concat();
+        // Both parties move the rows; one hides their numbers, and the other one is told them.
+        let per_switch = 2 * Self::switch(&with_number) + Self::switch(&[number]);
+        let costs = MemoryCosts {
+            shuffle: switch_count(rows) * per_switch + rows * number,
+            // Besides, each row is one of those that an unused one is looked for among: two ANDs.
+            stash_row: Self::AND * (number + row + 4),
+            access: 0,
+        };
+        let of_an_access = |period: u64| costs.of_an_access(period);
+        candidates(rows).min_by_key(|&period| of_an_access(period)).expect("there is a row")
+    }
 }
 
 /// Bits that all parties together send, online and before, on XOR shares.

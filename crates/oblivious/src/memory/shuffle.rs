@@ -12,9 +12,11 @@
 //! Cost of a pass over `n` rows of `b` bits: `W(n)` products of a row and a bit that one party knows;
 //! `W(n) = w n - 2^w + 1` for `w = ceil(log2 n)`. Rounds: one opening for the position map.
 
-use phineus_bytecode::{Lane, PermutationKind};
+use phineus_bytecode::{Lane, PermutationKind, Sharing};
 use phineus_circuits::permutation::{Layer, layers};
 use phineus_frontend::{OpenedIndex, PartyPermutation, Region, Tracer, Value, rechunk};
+
+use super::period::RowSharing;
 
 /// The party that is told how rows lie under the permutations of the others.
 pub(super) const TOLD: u16 = 0;
@@ -28,9 +30,11 @@ pub(super) struct Shuffling {
     pub(super) period: u64,
     /// How many parties compute.
     pub(super) parties: u16,
+    /// How rows are held.
+    pub(super) rows: RowSharing,
 }
 
-/// Columns of `rows` rows, in chunks of equal lanes, a power of two; the last chunk has zeros behind the rows.
+/// Columns of `rows` rows, which permutations move, in chunks of equal lanes, a power of two; the last chunk has zeros behind the rows.
 pub(super) struct Columns {
     pub(super) columns: Vec<Vec<Value>>,
     pub(super) rows: u64,
@@ -61,6 +65,10 @@ impl Columns {
             chunks.map(|(start, lanes)| region.load(start, lanes)).collect()
         };
         Columns::new(regions.iter().map(column).collect(), lanes)
+    }
+
+    fn sharing(&self) -> Sharing {
+        self.columns[0][0].sharing()
     }
 
     fn lanes(&self) -> u64 {
@@ -108,7 +116,7 @@ impl Columns {
         let (half, stride) = (self.lanes() / 2, layer.stride as u32);
         for (chunk, before) in (0..layer.switches).step_by(half as usize).enumerate() {
             let count = (layer.switches - before).min(half) as u32;
-            let bits = permutation.switches(first + before, count);
+            let bits = permutation.switches_in(self.sharing(), first + before, count);
             for column in &mut self.columns {
                 let (even, odd) = column[chunk].deinterleave(stride);
                 let (even, odd) = swap_first(permutation, &bits, &even, &odd);
@@ -125,7 +133,7 @@ impl Columns {
         let lower = (0..).filter(|chunk| (chunk / step).is_multiple_of(2));
         for (chunk, before) in lower.zip((0..layer.switches).step_by(lanes as usize)) {
             let count = (layer.switches - before).min(lanes) as u32;
-            let bits = permutation.switches(first + before, count);
+            let bits = permutation.switches_in(self.sharing(), first + before, count);
             for column in &mut self.columns {
                 let (low, high) = (&column[chunk], &column[chunk + step]);
                 let (low, high) = swap_first(permutation, &bits, low, high);
@@ -185,7 +193,9 @@ pub(super) fn places(tracer: &Tracer, numbers: Vec<Value>, parties: u16) -> Vec<
     let hiding = tracer.permutation(HIDING, items, PermutationKind::RandomWithOrigins);
     hidden.apply(&hiding);
     // The first one to hide the rows knows where it takes them from; the others move these places, too.
-    let origins = starts().map(|(start, count)| hiding.origins(start, count)).collect();
+    let sharing = hidden.sharing();
+    let origins = starts().map(|(start, count)| hiding.origins(start, count).to_sharing(sharing));
+    let origins = origins.collect();
     hidden.columns.append(&mut Columns::new(vec![origins], lanes).columns);
     for party in HIDING + 1..parties {
         hidden.apply(&tracer.permutation(party, items, PermutationKind::Random));

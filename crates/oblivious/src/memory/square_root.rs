@@ -5,7 +5,7 @@
 //! shuffled again, and which one is uniform. A row that was accessed lies in the stash from then on, which every access scans.
 //! After `T` accesses (`period.rs`) the stash goes back to the places it came from, and all is shuffled anew.
 
-use phineus_bytecode::{ElementType, Lane};
+use phineus_bytecode::{ElementType, Lane, Sharing};
 use phineus_frontend::{OpenedIndex, Records, Region, Tracer, Value, lanes_for};
 
 use super::accesses::AccessKind;
@@ -30,15 +30,22 @@ impl RestingRows {
 
     /// Rows of zeros that are going to be shuffled, with their numbers in one more column.
     #[track_caller]
-    pub(super) fn numbered(tracer: &Tracer, elements: &[ElementType], rows: u64) -> RestingRows {
+    pub(super) fn numbered(
+        tracer: &Tracer,
+        elements: &[ElementType],
+        rows: u64,
+        sharing: Sharing,
+    ) -> RestingRows {
         let items = items_of(rows);
         let bits = index_bits(items);
         let number = ElementType::unsigned(bits);
-        let resting = RestingRows::new(tracer, &[elements, &[number]].concat(), items);
+        let elements: Vec<ElementType> =
+            elements.iter().chain([&number]).map(|element| element.shared(sharing)).collect();
+        let resting = RestingRows::new(tracer, &elements, items);
         let lanes = lanes_for(bits);
         let starts = (0..).step_by(lanes as usize);
         for (start, numbers) in starts.zip(&all_numbers(tracer, bits, lanes, items)) {
-            resting.column(elements.len()).store(start, numbers);
+            resting.column(elements.len() - 1).store(start, numbers);
         }
         RestingRows { rows, ..resting }
     }
@@ -83,7 +90,9 @@ impl SquareRoot {
             });
         }
         columns.push(all_numbers(&tracer, bits, lanes, items));
-        let shuffling = Shuffling { period, parties: terms.parties };
+        let moved = |cells: &Value| cells.to_sharing(terms.rows.moved());
+        let columns = columns.iter().map(|column| column.iter().map(moved).collect()).collect();
+        let shuffling = Shuffling { period, parties: terms.parties, rows: terms.rows };
         let mut store = ShuffledStore::new(&tracer, Columns::new(columns, lanes), shuffling);
         let map = PositionMap::new(kind, &tracer, store.shuffle(), items, shuffling);
         SquareRoot { store, map, rows, period, left: u64::MAX }
@@ -104,7 +113,7 @@ impl SquareRoot {
         let lanes = lanes.min(items.next_power_of_two() as u32);
         let cells = &elements[..elements.len() - 1];
         let period = terms.period_of(kind, cells, items, accesses).min(accesses);
-        let shuffling = Shuffling { period, parties: terms.parties };
+        let shuffling = Shuffling { period, parties: terms.parties, rows: terms.rows };
         let mut store = ShuffledStore {
             tracer: tracer.clone(),
             regions: regions.clone(),
@@ -253,7 +262,10 @@ impl ShuffledStore {
     #[track_caller]
     pub(super) fn new(tracer: &Tracer, waiting: Columns, shuffling: Shuffling) -> ShuffledStore {
         let columns = &waiting.columns;
-        let elements: Vec<ElementType> = columns.iter().map(|column| column[0].integer()).collect();
+        let elements: Vec<ElementType> = columns
+            .iter()
+            .map(|column| column[0].integer().shared(shuffling.rows.moved()))
+            .collect();
         let (lanes, items) = (columns[0][0].lanes(), waiting.rows);
         let regions = elements.iter().map(|&element| tracer.region(element, items)).collect();
         let stash = vec![Vec::new(); elements.len()];
@@ -337,7 +349,7 @@ impl ShuffledStore {
     /// The row at an opened place, without its copy in the stash.
     #[track_caller]
     pub(super) fn at(&self, place: OpenedIndex) -> Vec<Value> {
-        self.regions.iter().map(|region| region.load_at(place)).collect()
+        self.regions.iter().map(|region| region.load_at(place).in_any_sharing()).collect()
     }
 
     /// The row that was found in the stash, which the row at `place` replaces there; or that one, if none was.

@@ -12,7 +12,7 @@ use phineus_frontend::{ProgramError, Traced, Tracer, Value, column, lanes_for};
 use super::accesses::{AccessKind, for_each_access};
 use super::circuit::CircuitShape;
 use super::index_bits;
-use super::period::MemoryTerms;
+use super::period::{MemoryTerms, RowSharing};
 use super::position_map::MapKind;
 
 /// Who knows the rows of a memory without any message.
@@ -184,7 +184,7 @@ pub fn accesses_of_a_turn(shape: &Memory, method: MemoryMethod, terms: MemoryTer
 /// If it cannot be written.
 pub fn sample(
     shape: &Memory,
-    usage: MemoryUsage,
+    (usage, terms): (MemoryUsage, MemoryTerms),
     parties: &[String],
     output: impl Write + 'static,
 ) -> Result<Traced, ProgramError> {
@@ -256,6 +256,11 @@ pub fn sample(
         if access < usage.changes {
             new.iter().enumerate().for_each(|(column, cell)| memory.change(column, cell));
         }
+    }
+    // Programs seldom tell cells one by one as they come, which takes a round for each where rows are moved as shares.
+    if terms.rows == RowSharing::Labels {
+        let last = cells.last().expect("a memory has columns").bit_slice(0, 1);
+        cells = cells.iter().map(|cell| cell.xor(&last.cast(cell.integer()))).collect();
     }
     let columns: Vec<Column> = (shape.columns.iter().enumerate())
         .map(|(number, &element)| column(&format!("c{number}"), element, Encoding::Number))

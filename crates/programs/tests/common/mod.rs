@@ -13,6 +13,7 @@ use phineus_bytecode::{Flow, ProgramReader};
 use phineus_frontend::{Arguments, ClosureProgram, trace_to_file};
 use phineus_oblivious::MemoryMethod;
 use phineus_oblivious::memory::{MemoryTerms, ProgramBlocks, Unrolling, expand};
+use phineus_plan::{Assignment, assign};
 
 /// Traces `program`, which has no parameters, and replaces its accesses by what `method` does for them on labels of two
 /// parties.
@@ -37,4 +38,15 @@ pub fn expanded_for(
     expand(program, (&[method], terms), Unrolling::Whole, output).expect("it is expanded");
     expanded.rewind().expect("a file can be rewound");
     ProgramReader::open(BufReader::new(expanded)).expect("just written")
+}
+
+/// A program as `garbled` plans it: garbled beside rows that permutations move.
+pub fn beside_rows(mut program: ProgramReader<BufReader<File>>) -> ProgramReader<BufReader<File>> {
+    let file = || tempfile::tempfile().expect("a temporary file");
+    let (mut assigned, scratch) = (file(), file());
+    let output = assigned.try_clone().expect("another handle");
+    let assignment = Assignment::GarbledBesideRows;
+    assign(&mut program, output, scratch, assignment, 64 << 20).expect("a valid program");
+    assigned.rewind().expect("a file can be rewound");
+    ProgramReader::open(BufReader::new(assigned)).expect("just written")
 }

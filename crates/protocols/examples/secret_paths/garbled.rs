@@ -5,10 +5,14 @@ use std::io::Cursor;
 use phineus_bytecode::{ProgramReader, Table};
 use phineus_engine::{Driver, run};
 use phineus_ot::SessionId;
-use phineus_protocols::garbled::{Evaluator, GarbledCosts, Garbler};
+use phineus_plan::Assignment;
+use phineus_protocols::garbled::{
+    Evaluator, GarbledCosts, Garbler, layout, layout_beside_rows, moves_rows,
+};
 
+use crate::moved_rows;
 use crate::programs::{
-    Program, assert_learned, memory, planned, random, read, secret_inputs, write,
+    Program, assert_learned, assigned, memory, planned, random, read, secret_inputs, write,
 };
 use crate::shares::expected;
 use crate::watch;
@@ -23,10 +27,21 @@ pub fn all() {
     }
 }
 
+/// Rows of a program that permutations move.
+pub fn rows() {
+    let program = moved_rows::program(watch::seed("garbled-rows"));
+    let right = expected(&program);
+    garble(&program, &right);
+}
+
 fn garble(program: &Program, right: &[Table]) {
     let bytes = write(&program.instructions, &program.description);
     let costs = &mut GarbledCosts::default();
-    let bytes = planned(&bytes, "garbled", phineus_protocols::garbled::layout(), 4096, 16, costs);
+    let (bytes, layout) = match moves_rows(&program.description) {
+        true => (assigned(&bytes, Assignment::GarbledBesideRows), layout_beside_rows()),
+        false => (bytes, layout()),
+    };
+    let bytes = planned(&bytes, "garbled", layout, 4096, 16, costs);
     let description = read(&bytes).description().clone();
     let (bytes, description) = (&bytes, &description);
     let session = &SessionId::new([1; 32]);

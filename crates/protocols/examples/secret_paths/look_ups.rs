@@ -23,13 +23,14 @@ const CONSTANT: u64 = 1;
 
 /// Instructions whose results are numbered in order.
 #[derive(Default)]
-struct Draft {
-    instructions: Vec<Instruction>,
+pub struct Draft {
+    pub instructions: Vec<Instruction>,
     next: u64,
 }
 
 impl Draft {
-    fn push(
+    /// Adds an instruction; returns the name of its last result.
+    pub fn push(
         &mut self,
         op: Op,
         (element, lanes): (ElementType, u32),

@@ -13,6 +13,7 @@ mod crypto;
 mod fields;
 mod garbled;
 mod look_ups;
+mod moved_rows;
 mod ot;
 mod preprocessing;
 mod programs;
@@ -42,6 +43,7 @@ const CASES: &[(&str, fn())] = &[
     ("silent", ot::silent),
     ("mixed", shares::mixed),
     ("garbled", garbled::all),
+    ("garbled-rows", garbled::rows),
     ("softspoken-malicious", ot::malicious),
     ("look-ups", shares::look_ups),
     ("clients", shares::clients),

@@ -10,7 +10,7 @@ use phineus_bytecode::{
 };
 use phineus_crypto::secret::{classify, declassify};
 use phineus_engine::{FrameMemory, Inputs, RunMemory, Storage, StorageBackend, StorageConfig};
-use phineus_plan::{Lookahead, OrderOptions, PlanOptions, plan};
+use phineus_plan::{Assignment, Lookahead, OrderOptions, PlanOptions, assign, plan};
 
 use crate::watch;
 
@@ -68,6 +68,12 @@ pub fn ordering(layout: Layout) -> OrderOptions {
         held_bytes: 1 << 20,
         planner_memory_bytes: 64 << 20,
     }
+}
+
+/// The same program with sharings.
+pub fn assigned(program: &[u8], assignment: Assignment) -> Vec<u8> {
+    let assigned = assign(&mut read(program), Vec::new(), scratch(), assignment, 64 << 20);
+    assigned.expect("a valid program").0
 }
 
 /// A plan with so few frames that pages move to and from storage.

@@ -5,12 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op};
 use phineus_circuits::{BitAlgebra, CountingAlgebra};
 use phineus_engine::{OwnPermutations, bits};
-use phineus_ot::{FieldBits, extension_bytes, setup_bytes};
+use phineus_ot::{FieldBits, extension_bytes, random_extension_bytes, setup_bytes};
+use zeroize::Zeroizing;
 
 use crate::garbled::limits::OTS_PER_BATCH;
 use crate::garbled::lookup::table_bytes;
+use crate::garbled::row_swaps::swap_bytes;
+use crate::garbled::switch_ots::{SwitchOts, WantedSwitches};
 use crate::garbled::tables::is_last_told;
-use crate::garbled::{EVALUATOR, GARBLER, learns, owner, packed_bytes};
+use crate::garbled::{
+    EVALUATOR, GARBLER, is_on_shares, is_share, learns, owner, packed_bytes, takes_transfers,
+    takes_transfers_back,
+};
 
 /// The names of the totals.
 pub mod totals {
@@ -20,8 +26,12 @@ pub mod totals {
     pub const AND_GATES: &str = "and_gates";
     /// Input bits of the garbler.
     pub const GARBLER_INPUT_BITS: &str = "garbler_input_bits";
-    /// Input bits of the evaluator, which are also the oblivious transfers.
+    /// Input bits of the evaluator, which are also oblivious transfers.
     pub const EVALUATOR_INPUT_BITS: &str = "evaluator_input_bits";
+    /// Bits of XOR shares that become garbled, each by a transfer with a random choice; not stated if there are none.
+    pub const LABELLED_SHARE_BITS: &str = "labelled_share_bits";
+    /// Switches of rows that the garbler knows, each a transfer in which it chooses; not stated if there are none.
+    pub const GARBLER_SWITCHES: &str = "garbler_switches";
     /// Payload bytes from garbler to evaluator.
     pub const GARBLER_SENT_BYTES: &str = "sent_bytes_0";
     /// Payload bytes from evaluator to garbler.
@@ -43,14 +53,23 @@ pub mod totals {
         let plan = description.plan.as_ref().expect("the program is planned");
         *plan.costs.get(name).expect("the plan is for garbled circuits")
     }
+
+    /// A total that not all plans state.
+    ///
+    /// # Panics
+    /// If the program is not planned.
+    pub fn or_none(description: &Description, name: &str) -> u64 {
+        let plan = description.plan.as_ref().expect("the program is planned");
+        plan.costs.get(name).copied().unwrap_or(0)
+    }
 }
 
 /// Nanoseconds per AND gate of a wide batch, sending included: the slower party on a 2-core
 /// machine over loopback TLS (benches/RESULTS.md, end to end).
 const NS_PER_AND: u64 = 30;
 
-/// Nanoseconds of an AND with a known bit, as [`NS_PER_AND`]: 17 of processor time in a shuffle of 2^12 rows of 16 bytes.
-const NS_PER_KNOWN_AND: u64 = 20;
+/// Nanoseconds of a switch, for each 128 bits of its rows.
+const NS_PER_SWITCH: u64 = 40;
 
 /// Nanoseconds of the base OTs, if the evaluator brings anything.
 const SETUP_NS: u64 = 10_000_000;
@@ -81,17 +100,20 @@ pub struct GarbledCosts {
     /// The templates met last, by a hash: most instructions repeat one of few.
     recent: Vec<Option<(CostKey, Cost)>>,
     and_gates: u64,
-    /// Of those, the ones with a bit that one party knows.
-    known_gates: u64,
     scratch_wires: u64,
     compute_ns: u64,
     input_bits: [u64; 2],
+    labelled_share_bits: u64,
+    garbler_switches: u64,
+    switch_ots: SwitchOts,
     output_bytes: [u64; 2],
     /// Answers that blocks wait for before another one begins.
     block_rounds: u64,
     /// Rounds of openings inside the program, and whether the evaluator answers after the last of them.
     opening_rounds: u64,
     is_answered: bool,
+    /// Whether the garbler has sent anything since the last answer that it waited for.
+    has_spoken: bool,
 }
 
 const RECENT: usize = 256;
@@ -102,14 +124,17 @@ impl Default for GarbledCosts {
             templates: HashMap::new(),
             recent: vec![None; RECENT],
             and_gates: 0,
-            known_gates: 0,
             scratch_wires: 0,
             compute_ns: 0,
             input_bits: [0; 2],
+            labelled_share_bits: 0,
+            garbler_switches: 0,
+            switch_ots: SwitchOts::default(),
             output_bytes: [0; 2],
             block_rounds: 0,
             opening_rounds: 0,
             is_answered: false,
+            has_spoken: true,
         }
     }
 }
@@ -157,11 +182,58 @@ impl GarbledCosts {
             }
         }
         if i.op == Op::TableLookUp || is_last_told(description, i) {
-            // The answer, and what follows from it.
-            self.opening_rounds += 2;
-            self.is_answered = false;
+            self.count_opening();
         }
     }
+
+    /// An answer, and what follows from it.
+    fn count_opening(&mut self) {
+        self.opening_rounds += 2;
+        (self.is_answered, self.has_spoken) = (false, false);
+    }
+
+    /// An answer that goes with the one before, if there is one and the garbler has sent nothing since.
+    fn count_told(&mut self) {
+        if self.has_spoken {
+            self.count_opening();
+        }
+    }
+
+    /// Counts what an instruction on permutations or shares sends.
+    fn count_rows(&mut self, i: &Instruction, description: &Description) {
+        let bytes = packed_bytes(i) as u64;
+        if takes_transfers_back(description, i) {
+            let field = FieldBits::DEFAULT;
+            self.garbler_switches += u64::from(i.lanes);
+            let sent = &mut self.output_bytes[0];
+            let make = |switches: std::ops::Range<u64>| {
+                *sent += extension_bytes(switches.end - switches.start, field);
+                Ok::<_, std::convert::Infallible>(Zeroizing::default())
+            };
+            let wanted = WantedSwitches::of(description, i);
+            let Ok(is_new) = self.switch_ots.bring(&wanted, make, |_| {});
+            self.has_spoken |= is_new;
+        } else if i.op == Op::Switches && owner(description, i) == EVALUATOR {
+            self.output_bytes[0] += bytes;
+            self.has_spoken = true;
+        } else if i.op == Op::SwapKnown && owner(description, i) == GARBLER {
+            self.output_bytes[1] += swap_bytes(i) as u64;
+            self.count_told();
+        } else if i.op == Op::SwapKnown {
+            self.output_bytes[0] += swap_bytes(i) as u64;
+            self.has_spoken = true;
+        } else if i.op == Op::Convert && is_on_shares(description, i) && !is_share(description, i) {
+            self.labelled_share_bits += u64::from(i.shape().wires());
+            self.output_bytes[1] += bytes;
+            self.count_told();
+        }
+    }
+}
+
+/// Bytes of so many transfers, in batches.
+fn in_batches(count: u64, bytes: impl Fn(u64) -> u64) -> u64 {
+    let batch = OTS_PER_BATCH as u64;
+    count / batch * bytes(batch) + bytes(count % batch)
 }
 
 /// Counts the gates of an instruction by running its circuit on an algebra that counts.
@@ -188,13 +260,18 @@ fn measure(instruction: &Instruction) -> Cost {
         and_gates = counter.ands;
         scratch_wires = scratch as u64;
     }
-    let known = if instruction.op == Op::SwapKnown { instruction.shape().wires() } else { 0 };
+    let switches = match instruction.op {
+        Op::SwapKnown => {
+            u64::from(instruction.lanes) * u64::from(instruction.element.width()).div_ceil(128)
+        }
+        _ => 0,
+    };
     let rows = match instruction.op {
         Op::Locate => 1 << instruction.element.width(),
         Op::TableLookUp => u64::from(instruction.lanes) << instruction.operand_shape(0).width,
         _ => 0,
     };
-    let duration_ns = u64::from(known) * NS_PER_KNOWN_AND
+    let duration_ns = switches * NS_PER_SWITCH
         + rows * NS_PER_LOOKUP_ROW
         + and_gates * NS_PER_AND
         + moved as u64 / WIRES_PER_NS_INVERSE
@@ -216,23 +293,22 @@ impl CostModel for GarbledCosts {
         self.and_gates += cost.and_gates;
         self.scratch_wires = self.scratch_wires.max(cost.scratch_wires);
         self.compute_ns += cost.duration_ns;
+        self.has_spoken |= cost.and_gates > 0;
         if instruction.op.is_private() {
-            let party = usize::from(owner(description, instruction) == EVALUATOR);
-            self.input_bits[party] += u64::from(instruction.shape().wires());
-            if instruction.op == Op::Switches && party == 1 {
-                self.output_bytes[0] += packed_bytes(instruction) as u64;
+            let wires = u64::from(instruction.shape().wires());
+            if takes_transfers(description, instruction) {
+                self.input_bits[1] += wires;
+            } else if owner(description, instruction) == GARBLER {
+                self.input_bits[0] += wires;
             }
         }
-        if instruction.op == Op::SwapKnown {
-            let gates = u64::from(instruction.shape().wires());
-            self.and_gates += gates;
-            self.known_gates += gates;
-        }
+        self.count_rows(instruction, description);
         if instruction.op == Op::Output {
             let bytes = packed_bytes(instruction) as u64;
             let sent = |to: u16| {
                 if learns(description, instruction, to) { bytes } else { 0 }
             };
+            self.has_spoken |= sent(EVALUATOR) > 0;
             self.output_bytes[0] += sent(EVALUATOR);
             self.output_bytes[1] += sent(GARBLER);
             self.is_answered |= sent(GARBLER) > 0;
@@ -251,35 +327,37 @@ impl CostModel for GarbledCosts {
             if instruction.op.opens_inside()
                 || OwnPermutations::is_last_told(description, instruction)
             {
-                // The answer, and what follows from it.
-                self.opening_rounds += 2;
-                self.is_answered = false;
+                self.count_opening();
             }
         }
         cost.duration_ns
     }
 
     fn totals(&self, _: &Description) -> BTreeMap<String, u64> {
-        let ots = self.input_bits[1];
+        let (ots, labelled) = (self.input_bits[1], self.labelled_share_bits);
         let field = FieldBits::DEFAULT;
         let [mut garbler, mut evaluator] = self.output_bytes;
         // Start value and seed; then the rows.
-        garbler += 32 + 32 * self.and_gates - 16 * self.known_gates;
+        garbler += 32 + 32 * self.and_gates;
         let mut rounds = 1 + self.block_rounds + self.opening_rounds;
         if self.block_rounds == 0 {
             rounds += u64::from(self.is_answered);
         }
-        if ots > 0 {
-            let (from_sender, from_receiver) = setup_bytes(field);
+        let (from_sender, from_receiver) = setup_bytes(field);
+        if ots + labelled > 0 {
             garbler += from_sender;
-            let (full, rest) = (ots / OTS_PER_BATCH as u64, ots % OTS_PER_BATCH as u64);
             evaluator += from_receiver
-                + full * extension_bytes(OTS_PER_BATCH as u64, field)
-                + extension_bytes(rest, field);
-            // Base OTs: both send at once, then the trees and OTs go out together.
-            rounds += 2;
+                + in_batches(ots, |count| extension_bytes(count, field))
+                + in_batches(labelled, |count| random_extension_bytes(count, field));
         }
-        let setup_ns = if ots > 0 { SETUP_NS } else { 0 };
+        if self.garbler_switches > 0 {
+            garbler += from_receiver;
+            evaluator += from_sender;
+        }
+        let has_transfers = ots + labelled + self.garbler_switches > 0;
+        // Base OTs: both send at once, then the trees and OTs go out together.
+        rounds += 2 * u64::from(has_transfers);
+        let setup_ns = if has_transfers { SETUP_NS } else { 0 };
         let entries = [
             (totals::AND_GATES, self.and_gates),
             (totals::GARBLER_INPUT_BITS, self.input_bits[0]),
@@ -291,7 +369,12 @@ impl CostModel for GarbledCosts {
             (totals::COMPUTE_NS, self.compute_ns + setup_ns),
             (totals::SETUP_NS, setup_ns),
         ];
-        entries.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+        let of_some = [
+            (totals::LABELLED_SHARE_BITS, labelled),
+            (totals::GARBLER_SWITCHES, self.garbler_switches),
+        ];
+        let of_some = of_some.into_iter().filter(|&(_, value)| value > 0);
+        entries.into_iter().chain(of_some).map(|(name, value)| (name.to_string(), value)).collect()
     }
 }
 
@@ -303,7 +386,8 @@ impl BlockCosts for GarbledCosts {
 
     fn add_block(&mut self, block: &GarbledCosts, times: u64) {
         self.and_gates += block.and_gates * times;
-        self.known_gates += block.known_gates * times;
+        self.labelled_share_bits += block.labelled_share_bits * times;
+        self.garbler_switches += block.garbler_switches * times;
         self.scratch_wires = self.scratch_wires.max(block.scratch_wires);
         self.compute_ns += block.compute_ns * times;
         self.block_rounds += block.block_rounds * times;

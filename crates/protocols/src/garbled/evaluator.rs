@@ -1,23 +1,38 @@
 //! The evaluator: holds one label per wire, consumes rows.
 
-use phineus_bytecode::{Description, Instruction, Lane, Op};
+use std::collections::VecDeque;
+
+use phineus_bytecode::{Description, Instruction, Lane, Op, Sharing};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
-use phineus_crypto::{AndIndex, Block, GarbledGate, HalfGates, Prg, declassify_value};
-use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits, from_bits, to_bits};
-use phineus_ot::{CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver};
+use phineus_crypto::{
+    AndIndex, Block, Delta, GarbledGate, HalfGates, Prg, SecretBit, declassify_value,
+};
+use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits, from_bits, packed, to_bits};
+use phineus_ot::{
+    CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
+    SoftSpokenSender, setup_both,
+};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
 use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
-use crate::garbled::known::{KnownGates, ROW_BYTES, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
+use crate::garbled::row_swaps::{RowSwaps, Swapped, swap_bytes};
+use crate::garbled::share_labels::{
+    RandomChoices, packed_share, rows, rows_mut, share_rows, write_rows,
+};
+use crate::garbled::switch_ots::{SwitchOts, WantedSwitches};
 use crate::garbled::tables::{EvaluatorTables, is_last_told};
-use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bit, packed_bytes, totals};
+use crate::garbled::{
+    EVALUATOR, GARBLER, is_on_shares, is_share, learns, owner, packed_bit, packed_bytes,
+    takes_transfers, takes_transfers_back, totals,
+};
+use crate::shares::values::{bytes, bytes_mut};
 
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
 const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;
@@ -99,6 +114,8 @@ struct InputChoices {
     /// Bits of the instruction that was read last, from `position` on not used yet.
     bits: Zeroizing<Vec<u8>>,
     position: usize,
+    /// Origins of this party's permutations that came up, and which are shares.
+    origins: VecDeque<Zeroizing<Vec<u32>>>,
 }
 
 /// The evaluating party.
@@ -107,6 +124,8 @@ pub struct Evaluator<C> {
     description: Description,
     labels: Prg,
     ot: Option<SoftSpokenReceiver>,
+    /// For switches of the garbler.
+    ot_back: Option<SoftSpokenSender>,
     choices: InputChoices,
     /// Labels of our input bits, by batch, not yet used.
     batches: LabelBatches,
@@ -114,12 +133,18 @@ pub struct Evaluator<C> {
     unflushed_bytes: usize,
     unflushed_messages: usize,
     rounds: RoundCount,
+    /// Oblivious transfers that were used.
+    transfers: u64,
     inputs: Inputs,
     outputs: Outputs,
     permutations: OwnPermutations,
     /// Generator for the permutations of this party.
     draws: Prg,
-    known: KnownGates,
+    swaps: RowSwaps,
+    switch_ots: SwitchOts,
+    random_choices: RandomChoices,
+    /// Whether the garbler waits for something that may still be in the buffer.
+    owes: bool,
     lookups: Lookups,
     tables: EvaluatorTables,
     scratch: Zeroizing<Vec<Block>>,
@@ -150,13 +175,31 @@ impl<C: Channel> Evaluator<C> {
         channel.recv(public.as_mut_bytes())?;
         let [start, seed] = public;
         let ots = totals::value(description, totals::EVALUATOR_INPUT_BITS);
-        let ot = match ots {
-            0 => None,
-            _ => {
-                let field = FieldBits::DEFAULT;
-                Some(SoftSpokenReceiver::setup(&mut channel, prg, session, field)?)
+        let labelled = totals::or_none(description, totals::LABELLED_SHARE_BITS);
+        let back = totals::or_none(description, totals::GARBLER_SWITCHES) > 0;
+        let field = FieldBits::DEFAULT;
+        let (ot, ot_back) = match (ots + labelled > 0, back) {
+            (false, false) => (None, None),
+            (true, false) => {
+                (Some(SoftSpokenReceiver::setup(&mut channel, prg, session, field)?), None)
+            }
+            (has_ots, true) => {
+                let (offset, reversed) = (Delta::random(prg), session.reversed());
+                let sessions = (&reversed, session);
+                match has_ots {
+                    true => {
+                        let ends = setup_both(&mut channel, prg, sessions, field, offset)?;
+                        (Some(ends.1), Some(ends.0))
+                    }
+                    false => {
+                        let (channel, session) = (&mut channel, &reversed);
+                        let back = SoftSpokenSender::setup(channel, prg, session, field, offset)?;
+                        (None, Some(back))
+                    }
+                }
             }
         };
+        let has_transfers = ot.is_some() || ot_back.is_some();
         let gates = HalfGates::new(start);
         let next = AndIndex::default();
         let scratch_wires = totals::value(description, totals::SCRATCH_WIRES) as usize;
@@ -165,17 +208,27 @@ impl<C: Channel> Evaluator<C> {
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
-            choices: InputChoices { upcoming, bits: Zeroizing::default(), position: 0 },
+            ot_back,
+            choices: InputChoices {
+                upcoming,
+                bits: Zeroizing::default(),
+                position: 0,
+                origins: VecDeque::new(),
+            },
             batches: LabelBatches::new(),
             unsent: ots,
             unflushed_bytes: 0,
             unflushed_messages: 0,
-            rounds: RoundCount::set_up(ots > 0),
+            rounds: RoundCount::set_up(has_transfers),
+            transfers: 0,
             inputs,
             outputs: Outputs::new(description, EVALUATOR),
             permutations: OwnPermutations::new(description),
             draws: Prg::from_seed(prg.next_block()),
-            known: KnownGates::default(),
+            swaps: RowSwaps::new(start),
+            switch_ots: SwitchOts::default(),
+            random_choices: RandomChoices::new(labelled),
+            owes: false,
             lookups: Lookups::new(start),
             tables: EvaluatorTables::default(),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
@@ -189,6 +242,11 @@ impl<C: Channel> Evaluator<C> {
     /// AND gates evaluated so far.
     pub fn and_gates(&self) -> u64 {
         self.algebra.next.0
+    }
+
+    /// Oblivious transfers that were used so far, in both directions.
+    pub fn transfers(&self) -> u64 {
+        self.transfers
     }
 
     /// Messages so far that waited for one another.
@@ -228,39 +286,154 @@ impl<C: Channel> Evaluator<C> {
 
     /// Our next input bit in program order.
     fn next_choice(&mut self) -> Result<u64, ProtocolError> {
-        let choices = &mut self.choices;
-        while choices.position == choices.bits.len() {
-            let next = choices.upcoming.next();
-            let instruction = next.expect("the plan states how many input bits there are")?;
-            if owner(&self.description, &instruction) == EVALUATOR {
-                let (lanes, draws) = (instruction.lanes as usize, &mut self.draws);
-                choices.bits.resize(instruction.shape().wires() as usize, 0);
-                if instruction.op == Op::Input {
-                    to_bits(self.inputs.lanes(&instruction), lanes, &mut choices.bits);
-                } else if instruction.op == Op::TableLookUp {
-                    self.tables.draw(draws, &mut choices.bits);
-                } else {
-                    let draw = &mut |words: &mut [u64]| draws.fill_bytes(words.as_mut_bytes());
-                    let values = self.permutations.bring(&instruction, draw);
-                    to_bits(
-                        values.iter().map(|&value| Lane::from(value)),
-                        lanes,
-                        &mut choices.bits,
-                    );
-                }
-                choices.position = 0;
-            }
+        while self.choices.position == self.choices.bits.len() {
+            self.read_upcoming()?;
         }
+        let choices = &mut self.choices;
         choices.position += 1;
         Ok(u64::from(std::mem::take(&mut choices.bits[choices.position - 1])))
+    }
+
+    /// Reads the next instruction that brings something in; all choices before it are used.
+    fn read_upcoming(&mut self) -> Result<(), ProtocolError> {
+        let choices = &mut self.choices;
+        let next = choices.upcoming.next();
+        let instruction = next.expect("the plan states how many input bits there are")?;
+        if owner(&self.description, &instruction) != EVALUATOR {
+            return Ok(());
+        }
+        let (lanes, draws) = (instruction.lanes as usize, &mut self.draws);
+        let draw = &mut |words: &mut [u64]| draws.fill_bytes(words.as_mut_bytes());
+        let takes_transfers = takes_transfers(&self.description, &instruction);
+        match instruction.op {
+            Op::Input if !takes_transfers => return Ok(()),
+            Op::Origins if !takes_transfers => {
+                // Where it is met its permutation may be that of a later iteration.
+                choices.origins.push_back(self.permutations.bring(&instruction, draw));
+                return Ok(());
+            }
+            _ => choices.bits.resize(instruction.shape().wires() as usize, 0),
+        }
+        match instruction.op {
+            Op::Input => to_bits(self.inputs.lanes(&instruction), lanes, &mut choices.bits),
+            Op::TableLookUp => self.tables.draw(draws, &mut choices.bits),
+            _ => {
+                let values = self.permutations.bring(&instruction, draw);
+                let values = values.iter().map(|&value| Lane::from(value));
+                to_bits(values, lanes, &mut choices.bits);
+            }
+        }
+        choices.position = 0;
+        Ok(())
+    }
+
+    /// Lets the garbler have what it waits for, before this party waits for the garbler.
+    fn settle(&mut self) -> Result<(), ProtocolError> {
+        if std::mem::take(&mut self.owes) {
+            self.algebra.channel.flush()?;
+            (self.unflushed_bytes, self.unflushed_messages) = (0, 0);
+        }
+        Ok(())
+    }
+
+    /// Does an instruction on shares, or from or to them.
+    fn compute_on_shares(
+        &mut self,
+        i: &Instruction,
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        if i.op != Op::Convert {
+            let (mut results, operands) = (bytes_mut(i, results, 1), bytes(i, operands, 1));
+            let done = packed::execute(i, &mut results, &operands, false);
+            assert!(done, "the planner leaves nothing else on shares");
+            return Ok(());
+        }
+        let (from, to) = (i.operand_shape(0), i.shape());
+        if to.sharing == Sharing::Boolean {
+            share_rows(operands[0], from, rows_mut(results[0], to));
+            return Ok(());
+        }
+        let from = Instruction { element: i.element.shared(from.sharing), ..*i };
+        let mut told = packed_share(&from, operands[0], true);
+        self.transfers += results[0].len() as u64;
+        let (channel, ot) = (&mut self.algebra.channel, self.ot.as_mut());
+        let ot = ot.expect("a program with OTs sets them up");
+        let make = |choices: &mut [u64], t: &mut [Block]| ot.extend_random(channel, choices, t);
+        let mut wire = 0;
+        self.random_choices.take(results[0], make, |choice| {
+            told[wire / 8] ^= (choice as u8) << (wire % 8);
+            wire += 1;
+        })?;
+        self.algebra.channel.send(&told)?;
+        self.owes = true;
+        self.rounds.told();
+        Ok(())
+    }
+
+    /// Exchanges rows by switches of `owner`.
+    fn swap_rows(
+        &mut self,
+        (i, owner): (&Instruction, u16),
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        let ([first, second], [switches, a, b]) = (results, operands) else {
+            unreachable!("an exchange has two results and three operands")
+        };
+        let shape = i.result_shape(0);
+        let results = [rows_mut(first, shape), rows_mut(second, shape)];
+        let mut swapped = Swapped { switches, operands: [rows(a, shape), rows(b, shape)], results };
+        let (channel, swaps) = (&mut self.algebra.channel, &mut self.swaps);
+        if owner == EVALUATOR {
+            channel.recv_with(swap_bytes(i), |received| swaps.accept(i, &mut swapped, received))?;
+            self.rounds.spoken();
+            return Ok(());
+        }
+        let offset = self.ot_back.as_ref().expect("there are switches").delta().block();
+        channel.send_with(swap_bytes(i), |sent| swaps.offer(i, offset, &mut swapped, sent))?;
+        self.owes = true;
+        self.rounds.told();
+        Ok(())
+    }
+
+    /// The blocks of transfers for switches of the garbler.
+    fn garbler_switches(
+        &mut self,
+        i: &Instruction,
+        wires: &mut [Block],
+    ) -> Result<(), ProtocolError> {
+        let (channel, ot) = (&mut self.algebra.channel, self.ot_back.as_mut());
+        let ot = ot.expect("there are switches");
+        self.transfers += wires.len() as u64;
+        let wanted = WantedSwitches::of(&self.description, i);
+        let mut at = 0;
+        let make = |switches: std::ops::Range<u64>| {
+            let count = (switches.end - switches.start) as usize;
+            let mut blocks = Zeroizing::new(vec![Block::ZERO; count]);
+            // The garbler may wait for what comes before.
+            channel.flush()?;
+            ot.extend(channel, &mut blocks)?;
+            // The select bit of the garbler's block is its switch.
+            let no = SecretBit::public(false);
+            blocks.iter_mut().for_each(|block| *block = block.with_select_bit(no));
+            Ok::<_, ProtocolError>(blocks)
+        };
+        let is_new = self.switch_ots.bring(&wanted, make, |blocks| {
+            wires[at..at + blocks.len()].copy_from_slice(blocks);
+            at += blocks.len();
+        })?;
+        if is_new {
+            self.rounds.spoken();
+        }
+        Ok(())
     }
 
     /// Tells the garbler the select bits of wires that it may learn.
     fn answer(&mut self, i: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
         let (channel, length) = (&mut self.algebra.channel, packed_bytes(i));
-        channel.send_with(length, |bytes| {
-            pack(wires.iter().map(|wire| wire.select_u64()), bytes);
-        })?;
+        let is_share = is_share(&self.description, i);
+        channel.send(&packed_share(i, wires, is_share))?;
         self.unflushed_bytes += length;
         self.unflushed_messages += 1;
         if self.unflushed_bytes > FLUSH_OUTPUT_BYTES
@@ -322,28 +495,9 @@ impl<C: Channel> Evaluator<C> {
         Ok(())
     }
 
-    /// Exchanges lanes by bits that `owner` knows.
-    fn swap_known(
-        &mut self,
-        owner: u16,
-        results: &mut [&mut [Block]],
-        operands: &[&[Block]],
-    ) -> Result<(), ProtocolError> {
-        let EvaluatorAlgebra { channel, gates, next, .. } = &mut self.algebra;
-        let known = &mut self.known;
-        exchange(results, operands, |piece, out| {
-            let gates = (&*gates, *next);
-            *next = next.advance(out.len());
-            channel.recv_with(out.len() * ROW_BYTES, |received| match owner {
-                GARBLER => known.evaluate_peers(gates, piece, out, received),
-                _ => known.evaluate_own(gates, piece, out, received),
-            })?;
-            Ok(())
-        })
-    }
-
     /// Labels of our input bits.
     fn own_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
+        self.transfers += wires.len() as u64;
         while !wires.is_empty() {
             let (count, is_used_up) = self.batches.take(wires);
             wires = &mut wires[count..];
@@ -364,7 +518,17 @@ impl<C: Channel> Driver for Evaluator<C> {
         instruction: &Instruction,
         wires: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        if owner(&self.description, instruction) == EVALUATOR {
+        let is_own = owner(&self.description, instruction) == EVALUATOR;
+        if is_share(&self.description, instruction) {
+            wires.fill(Block::ZERO);
+            if is_own {
+                let lanes = self.inputs.lanes(instruction);
+                write_rows(instruction, lanes, &mut self.bits, wires);
+            }
+            return Ok(());
+        }
+        self.settle()?;
+        if is_own {
             return self.own_labels(wires);
         }
         self.labels.fill_blocks(wires);
@@ -372,8 +536,10 @@ impl<C: Channel> Driver for Evaluator<C> {
     }
 
     fn output(&mut self, instruction: &Instruction, wires: &[Block]) -> Result<(), ProtocolError> {
+        self.settle()?;
         let (channel, length) = (&mut self.algebra.channel, packed_bytes(instruction));
         if learns(&self.description, instruction, EVALUATOR) {
+            self.rounds.spoken();
             let bits = &mut self.bits;
             bits.resize(wires.len(), 0);
             channel.recv_with(length, |theirs| {
@@ -399,21 +565,31 @@ impl<C: Channel> Driver for Evaluator<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
+        if is_on_shares(&self.description, instruction) {
+            return self.compute_on_shares(instruction, results, operands);
+        }
+        self.settle()?;
         if instruction.op.is_of_table() {
             return self.look_up(instruction, results, operands);
         }
+        let before = self.algebra.next.0;
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
+        if self.algebra.next.0 > before {
+            self.rounds.spoken();
+        }
         self.algebra.failure.take().map_or(Ok(()), Err)
     }
 
     fn reveal(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
+        self.settle()?;
         if i.op == Op::Locate {
             return self.locate(i, wires);
         }
+        let own = packed_share(i, wires, is_share(&self.description, i));
         let mut value = 0;
         self.algebra.channel.recv_with(packed_bytes(i), |theirs| {
-            for (bit, wire) in wires.iter().enumerate() {
-                value |= (u64::from(packed_bit(theirs, bit)) ^ wire.select_u64()) << bit;
+            for (byte, (own, theirs)) in own.iter().zip(theirs).enumerate() {
+                value |= u64::from(own ^ theirs) << (8 * byte);
             }
         })?;
         self.answer(i, wires)?;
@@ -435,8 +611,29 @@ impl<C: Channel> Driver for Evaluator<C> {
             };
         }
         let owner = owner(&self.description, i);
+        if i.op == Op::SwapKnown {
+            if owner == EVALUATOR {
+                self.settle()?;
+            }
+            return self.swap_rows((i, owner), results, operands);
+        }
+        if i.op == Op::Origins && is_share(&self.description, i) {
+            results[0].fill(Block::ZERO);
+            if owner == EVALUATOR {
+                while self.choices.origins.is_empty() {
+                    self.read_upcoming()?;
+                }
+                let origins = self.choices.origins.pop_front().expect("just read");
+                let origins = origins.iter().map(|&origin| Lane::from(origin));
+                write_rows(i, origins, &mut self.bits, results[0]);
+            }
+            return Ok(());
+        }
+        if takes_transfers_back(&self.description, i) {
+            return self.garbler_switches(i, results[0]);
+        }
+        self.settle()?;
         match (i.op, owner) {
-            (Op::SwapKnown, _) => self.swap_known(owner, results, operands)?,
             (Op::Switches, EVALUATOR) => {
                 self.own_labels(results[0])?;
                 let wires = &mut *results[0];
@@ -445,6 +642,7 @@ impl<C: Channel> Driver for Evaluator<C> {
                         *wire ^= Block::from_bits(packed_bit(permuted, k).into());
                     }
                 })?;
+                self.rounds.spoken();
             }
             (Op::Origins, EVALUATOR) => self.own_labels(results[0])?,
             (Op::Switches, _) => results[0].fill(Block::ZERO),
@@ -467,6 +665,7 @@ impl<C: Channel> Driver for Evaluator<C> {
 
     fn finish(&mut self) -> Result<(), ProtocolError> {
         self.algebra.channel.flush()?;
+        self.owes = false;
         self.rounds.end();
         Ok(())
     }

@@ -5,27 +5,38 @@ mod messages;
 
 use std::collections::VecDeque;
 
-use phineus_bytecode::{Description, Instruction, Lane, Op};
+use phineus_bytecode::{Description, ElementType, Instruction, Lane, Op, Sharing};
 use phineus_channels::Channel;
 use phineus_crypto::{AndIndex, Block, Delta, HalfGates, Prg, SecretBit, declassify_value};
 use phineus_engine::{
-    Driver, Inputs, NotAPermutation, Outputs, OwnPermutations, bits, from_bits, to_bits,
+    Driver, Inputs, NotAPermutation, Outputs, OwnPermutations, bits, from_bits, packed, to_bits,
 };
-use phineus_ot::{CorrelatedOtSender, FieldBits, SessionId, SoftSpokenSender};
+use phineus_ot::{
+    CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
+    SoftSpokenSender, setup_both,
+};
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
-use crate::garbled::known::{GarblerGates, KnownGates, ROW_BYTES, clear_select_bit, exchange};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
+use crate::garbled::row_swaps::{RowSwaps, Swapped, swap_bytes};
+use crate::garbled::share_labels::{
+    RandomChoices, packed_share, rows, rows_mut, share_rows, write_rows,
+};
+use crate::garbled::switch_ots::{SwitchOts, WantedSwitches};
 use crate::garbled::tables::{GarblerTables, is_last_told, lanes_of};
-use crate::garbled::{EVALUATOR, GARBLER, learns, owner, pack, packed_bytes, totals};
+use crate::garbled::{
+    EVALUATOR, GARBLER, is_on_shares, is_share, learns, owner, pack, packed_bit, packed_bytes,
+    takes_transfers, takes_transfers_back, totals,
+};
+use crate::shares::values::{bytes, bytes_mut};
 
 use algebra::GarblerAlgebra;
-use messages::{PendingMessage, combine, packed};
+use messages::{PendingMessage, combine};
 
 /// The garbling party.
 ///
@@ -35,6 +46,8 @@ pub struct Garbler<C> {
     description: Description,
     labels: Prg,
     ot: Option<SoftSpokenSender>,
+    /// For switches of this party.
+    ot_back: Option<SoftSpokenReceiver>,
     /// Labels of *false* for inputs of the evaluator, by batch, not yet used.
     batches: LabelBatches,
     /// OTs of batches that the evaluator has not been allowed to send yet.
@@ -42,12 +55,16 @@ pub struct Garbler<C> {
     expected: VecDeque<PendingMessage>,
     pending_bits: usize,
     rounds: RoundCount,
+    /// Oblivious transfers that were used.
+    transfers: u64,
     inputs: Inputs,
     outputs: Outputs,
     permutations: OwnPermutations,
     /// Generator for the permutations of this party.
     draws: Prg,
-    known: KnownGates,
+    swaps: RowSwaps,
+    switch_ots: SwitchOts,
+    random_choices: RandomChoices,
     lookups: Lookups,
     tables: GarblerTables,
     scratch: Zeroizing<Vec<Block>>,
@@ -76,13 +93,26 @@ impl<C: Channel> Garbler<C> {
         channel.flush()?;
         let delta = Delta::random(prg);
         let ots = totals::value(description, totals::EVALUATOR_INPUT_BITS);
-        let ot = match ots {
-            0 => None,
-            _ => {
-                let field = FieldBits::DEFAULT;
-                Some(SoftSpokenSender::setup(&mut channel, prg, session, field, delta.clone())?)
+        let labelled = totals::or_none(description, totals::LABELLED_SHARE_BITS);
+        let back = totals::or_none(description, totals::GARBLER_SWITCHES) > 0;
+        let (field, offset) = (FieldBits::DEFAULT, || delta.clone());
+        let (ot, ot_back) = match (ots + labelled > 0, back) {
+            (false, false) => (None, None),
+            (true, false) => {
+                let sender = SoftSpokenSender::setup(&mut channel, prg, session, field, offset())?;
+                (Some(sender), None)
+            }
+            (true, true) => {
+                let (channel, sessions) = (&mut channel, (session, &session.reversed()));
+                let ends = setup_both(channel, prg, sessions, field, offset())?;
+                (Some(ends.0), Some(ends.1))
+            }
+            (false, true) => {
+                let (channel, session) = (&mut channel, &session.reversed());
+                (None, Some(SoftSpokenReceiver::setup(channel, prg, session, field)?))
             }
         };
+        let has_transfers = ot.is_some() || ot_back.is_some();
         let gates = HalfGates::new(start);
         let next = AndIndex::default();
         let scratch_wires = totals::value(description, totals::SCRATCH_WIRES) as usize;
@@ -91,16 +121,20 @@ impl<C: Channel> Garbler<C> {
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
+            ot_back,
             batches: LabelBatches::new(),
             unsent: ots,
             expected: VecDeque::new(),
             pending_bits: 0,
-            rounds: RoundCount::set_up(ots > 0),
+            rounds: RoundCount::set_up(has_transfers),
+            transfers: 0,
             inputs,
             outputs: Outputs::new(description, GARBLER),
             permutations: OwnPermutations::new(description),
             draws: Prg::from_seed(prg.next_block()),
-            known: KnownGates::default(),
+            swaps: RowSwaps::new(start),
+            switch_ots: SwitchOts::default(),
+            random_choices: RandomChoices::new(labelled),
             lookups: Lookups::new(start),
             tables: GarblerTables::new(description),
             scratch: Zeroizing::new(vec![Block::ZERO; scratch_wires]),
@@ -113,6 +147,11 @@ impl<C: Channel> Garbler<C> {
     /// AND gates garbled so far.
     pub fn and_gates(&self) -> u64 {
         self.algebra.next.0
+    }
+
+    /// Oblivious transfers that were used so far, in both directions.
+    pub fn transfers(&self) -> u64 {
+        self.transfers
     }
 
     /// Messages so far that waited for one another.
@@ -181,11 +220,17 @@ impl<C: Channel> Garbler<C> {
 
     /// Waits for all that the evaluator owes; what follows depends on it.
     fn wait(&mut self) -> Result<(), ProtocolError> {
+        self.receive_all()?;
+        self.rounds.opened();
+        Ok(())
+    }
+
+    /// Receives all that the evaluator owes.
+    fn receive_all(&mut self) -> Result<(), ProtocolError> {
         self.algebra.channel.flush()?;
         while !self.expected.is_empty() {
             self.receive()?;
         }
-        self.rounds.opened();
         Ok(())
     }
 
@@ -219,29 +264,115 @@ impl<C: Channel> Garbler<C> {
         self.bits.zeroize();
     }
 
-    /// Exchanges lanes by bits that `owner` knows.
-    fn swap_known(
+    /// Does an instruction on shares, or from or to them.
+    fn compute_on_shares(
         &mut self,
-        owner: u16,
+        i: &Instruction,
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        let GarblerAlgebra { channel, delta, gates, next, .. } = &mut self.algebra;
-        let known = &mut self.known;
-        exchange(results, operands, |piece, out| {
-            let gates = GarblerGates { gates, delta, index: *next };
-            *next = next.advance(out.len());
-            channel.send_with(out.len() * ROW_BYTES, |sent| match owner {
-                GARBLER => known.garble_own(gates, piece, out, sent),
-                _ => known.garble_peers(gates, piece, out, sent),
-            })?;
-            Ok(())
-        })
+        if i.op != Op::Convert {
+            let (mut results, operands) = (bytes_mut(i, results, 1), bytes(i, operands, 1));
+            let done = packed::execute(i, &mut results, &operands, true);
+            assert!(done, "the planner leaves nothing else on shares");
+            return Ok(());
+        }
+        let (from, to) = (i.operand_shape(0), i.shape());
+        if to.sharing == Sharing::Boolean {
+            share_rows(operands[0], from, rows_mut(results[0], to));
+            return Ok(());
+        }
+        self.receive_all()?;
+        let from = Instruction { element: i.element.shared(from.sharing), ..*i };
+        let own = packed_share(&from, operands[0], true);
+        self.transfers += results[0].len() as u64;
+        let (GarblerAlgebra { channel, delta, .. }, ot) = (&mut self.algebra, self.ot.as_mut());
+        let ot = ot.expect("a program with OTs sets them up");
+        let make = |_: &mut [u64], q: &mut [Block]| ot.extend_random(channel, q);
+        self.random_choices.take(results[0], make, |_| {})?;
+        let delta = delta.block();
+        channel.recv_with(own.len(), |told| {
+            for (wire, label) in results[0].iter_mut().enumerate() {
+                let shift = packed_bit(told, wire) ^ packed_bit(&own, wire);
+                *label ^= delta.and_bit(SecretBit::lowest(shift.into()));
+            }
+        })?;
+        self.rounds.told();
+        Ok(())
+    }
+
+    /// Exchanges rows by switches of `owner`.
+    fn swap_rows(
+        &mut self,
+        (i, owner): (&Instruction, u16),
+        results: &mut [&mut [Block]],
+        operands: &[&[Block]],
+    ) -> Result<(), ProtocolError> {
+        let ([first, second], [switches, a, b]) = (results, operands) else {
+            unreachable!("an exchange has two results and three operands")
+        };
+        let shape = i.result_shape(0);
+        let results = [rows_mut(first, shape), rows_mut(second, shape)];
+        let mut swapped = Swapped { switches, operands: [rows(a, shape), rows(b, shape)], results };
+        if owner == GARBLER {
+            self.receive_all()?;
+        }
+        let (GarblerAlgebra { channel, delta, .. }, swaps) = (&mut self.algebra, &mut self.swaps);
+        if owner == GARBLER {
+            channel.recv_with(swap_bytes(i), |received| swaps.accept(i, &mut swapped, received))?;
+            self.rounds.told();
+            return Ok(());
+        }
+        let delta = delta.block();
+        channel.send_with(swap_bytes(i), |sent| swaps.offer(i, delta, &mut swapped, sent))?;
+        self.rounds.spoken();
+        Ok(())
+    }
+
+    /// The blocks of transfers for switches of this party.
+    fn own_switches(&mut self, i: &Instruction, wires: &mut [Block]) -> Result<(), ProtocolError> {
+        let (channel, ot) = (&mut self.algebra.channel, self.ot_back.as_mut());
+        let ot = ot.expect("there are switches");
+        self.transfers += wires.len() as u64;
+        let (permutations, draws) = (&mut self.permutations, &mut self.draws);
+        let make = |switches: std::ops::Range<u64>| {
+            let count = (switches.end - switches.start) as u32;
+            let mut all = Instruction::new(Op::Switches, ElementType::BIT, count);
+            all.immediates = [i.immediates[0], switches.start, 0, 0];
+            let draw = &mut |words: &mut [u64]| draws.fill_bytes(words.as_mut_bytes());
+            let bits = permutations.bring(&all, draw);
+            let mut choices = Zeroizing::new(vec![0; bits.len().div_ceil(64)]);
+            for (k, &bit) in bits.iter().enumerate() {
+                choices[k / 64] |= u64::from(bit) << (k % 64);
+            }
+            let mut blocks = Zeroizing::new(vec![Block::ZERO; bits.len()]);
+            ot.extend(channel, &choices, &mut blocks)?;
+            for (block, &bit) in blocks.iter_mut().zip(bits.iter()) {
+                *block = block.with_select_bit(SecretBit::lowest(bit.into()));
+            }
+            Ok::<_, ProtocolError>(blocks)
+        };
+        let wanted = WantedSwitches::of(&self.description, i);
+        let mut at = 0;
+        let is_new = self.switch_ots.bring(&wanted, make, |blocks| {
+            wires[at..at + blocks.len()].copy_from_slice(blocks);
+            at += blocks.len();
+        })?;
+        if is_new {
+            self.rounds.spoken();
+        }
+        Ok(())
+    }
+
+    /// This party's share of a value, packed.
+    fn packed(&self, i: &Instruction, wires: &[Block]) -> Zeroizing<Vec<u8>> {
+        packed_share(i, wires, is_share(&self.description, i))
     }
 
     /// Sends where an item is in what this party was told; the evaluator answers where that place comes from.
     fn locate(&mut self, i: &Instruction, wires: &[Block]) -> Result<Lane, ProtocolError> {
         let GarblerAlgebra { channel, delta, .. } = &mut self.algebra;
+        self.rounds.spoken();
         let table = self.permutations.told_positions(i);
         self.lookups.garble(delta, wires, (table, i.element.width(), 0), channel)?;
         self.permutations.end_located(i);
@@ -259,8 +390,8 @@ impl<C: Channel> Garbler<C> {
         wires: &[Block],
         is_last: bool,
     ) -> Result<(), ProtocolError> {
-        let (instruction, select_bits) = (*i, packed(i, wires));
-        self.pending_bits += wires.len();
+        let (instruction, select_bits) = (*i, self.packed(i, wires));
+        self.pending_bits += i.shape().wires() as usize;
         self.expected.push_back(PendingMessage::Told { instruction, select_bits });
         if is_last { self.wait() } else { self.relieve() }
     }
@@ -295,6 +426,7 @@ impl<C: Channel> Garbler<C> {
 
     /// Labels of *false* for inputs of the evaluator.
     fn evaluator_labels(&mut self, mut wires: &mut [Block]) -> Result<(), ProtocolError> {
+        self.transfers += wires.len() as u64;
         while !wires.is_empty() {
             if self.batches.is_empty() {
                 self.algebra.channel.flush()?;
@@ -321,7 +453,15 @@ impl<C: Channel> Driver for Garbler<C> {
         instruction: &Instruction,
         wires: &mut [Block],
     ) -> Result<(), ProtocolError> {
-        if owner(&self.description, instruction) == EVALUATOR {
+        if is_share(&self.description, instruction) {
+            wires.fill(Block::ZERO);
+            if owner(&self.description, instruction) == GARBLER {
+                let lanes = self.inputs.lanes(instruction);
+                write_rows(instruction, lanes, &mut self.bits, wires);
+            }
+            return Ok(());
+        }
+        if takes_transfers(&self.description, instruction) {
             return self.evaluator_labels(wires);
         }
         self.bits.resize(wires.len(), 0);
@@ -335,10 +475,11 @@ impl<C: Channel> Driver for Garbler<C> {
         if learns(&self.description, instruction, EVALUATOR) {
             let length = packed_bytes(instruction);
             self.algebra.channel.send_with(length, |bytes| pack(select_bits(), bytes))?;
+            self.rounds.spoken();
         }
         if learns(&self.description, instruction, GARBLER) {
             self.pending_bits += wires.len();
-            let (instruction, select_bits) = (*instruction, packed(instruction, wires));
+            let (instruction, select_bits) = (*instruction, self.packed(instruction, wires));
             self.expected.push_back(PendingMessage::Output { instruction, select_bits });
             self.rounds.answered();
         }
@@ -351,10 +492,17 @@ impl<C: Channel> Driver for Garbler<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
+        if is_on_shares(&self.description, instruction) {
+            return self.compute_on_shares(instruction, results, operands);
+        }
         if instruction.op.is_of_table() {
             return self.look_up(instruction, results, operands);
         }
+        let before = self.algebra.next.0;
         bits::execute(&mut self.algebra, instruction, results, operands, &mut self.scratch);
+        if self.algebra.next.0 > before {
+            self.rounds.spoken();
+        }
         self.algebra.failure.take().map_or(Ok(()), Err)
     }
 
@@ -362,12 +510,10 @@ impl<C: Channel> Driver for Garbler<C> {
         if i.op == Op::Locate {
             return self.locate(i, wires);
         }
-        let length = packed_bytes(i);
-        self.algebra.channel.send_with(length, |bytes| {
-            pack(wires.iter().map(|wire| wire.select_u64()), bytes);
-        })?;
-        let select_bits = packed(i, wires);
-        self.expected.push_back(PendingMessage::Opening { count: wires.len(), select_bits });
+        let select_bits = self.packed(i, wires);
+        self.algebra.channel.send(&select_bits)?;
+        let count = i.shape().wires() as usize;
+        self.expected.push_back(PendingMessage::Opening { count, select_bits });
         self.wait()?;
         let opened = from_bits(&self.bits, 1, 0).into_limbs();
         Ok(Lane::from_limbs(declassify_value(opened, "opened to all parties")))
@@ -387,7 +533,15 @@ impl<C: Channel> Driver for Garbler<C> {
         }
         let owner = owner(&self.description, i);
         if i.op == Op::SwapKnown {
-            return self.swap_known(owner, results, operands);
+            return self.swap_rows((i, owner), results, operands);
+        }
+        if takes_transfers_back(&self.description, i) {
+            return self.own_switches(i, results[0]);
+        }
+        let is_share = is_share(&self.description, i);
+        if owner == EVALUATOR && is_share {
+            results[0].fill(Block::ZERO);
+            return Ok(());
         }
         if owner == EVALUATOR {
             self.evaluator_labels(results[0])?;
@@ -397,15 +551,23 @@ impl<C: Channel> Driver for Garbler<C> {
                 self.algebra.channel.send_with(length, |bytes| {
                     pack(results[0].iter().map(|wire| wire.select_u64()), bytes);
                 })?;
-                results[0].iter_mut().for_each(clear_select_bit);
+                self.rounds.spoken();
+                let no = SecretBit::public(false);
+                results[0].iter_mut().for_each(|label| *label = label.with_select_bit(no));
             }
             return Ok(());
         }
         let draws = &mut self.draws;
         let values =
             self.permutations.bring(i, &mut |words| draws.fill_bytes(words.as_mut_bytes()));
+        let values = values.iter().map(|&value| Lane::from(value));
+        if is_share {
+            results[0].fill(Block::ZERO);
+            write_rows(i, values, &mut self.bits, results[0]);
+            return Ok(());
+        }
         self.bits.resize(results[0].len(), 0);
-        to_bits(values.iter().map(|&value| Lane::from(value)), lanes, &mut self.bits);
+        to_bits(values, lanes, &mut self.bits);
         match i.op {
             // The evaluator's labels are 0.
             Op::Switches => {

@@ -11,7 +11,7 @@ const _: () = assert!(GATES_PER_PIECE * GarbledGate::BYTES <= MAX_BORROW_BYTES);
 // A row of a chain is borrowed as a whole, and has at most as many gates as a value has wires.
 const _: () = assert!(VALUE_WIRES_MAX as usize * GarbledGate::BYTES <= MAX_BORROW_BYTES);
 
-/// OTs in a batch: the unit in which the evaluator works ahead.
+/// OTs in a batch: the unit in which a party that chooses works ahead.
 pub const OTS_PER_BATCH: usize = 8192;
 
 /// Batches of OTs that the evaluator has sent and not yet used.

@@ -12,7 +12,9 @@
 //! 32 bits to the garbler. An output bit costs one bit to each party that learns it. A bit that is opened inside a
 //! program costs one bit in each direction and two rounds: the garbler waits for it.
 //!
-//! Permutations that the evaluator knows are drawn by it, with OTs ahead like other inputs of it. The garbler may be
+//! Rows that permutations move are XOR shares (`share_labels.rs`): the select bits of labels. A switch costs an OT, and
+//! a bit for each bit of its row (`row_swaps.rs`). Permutations that the evaluator knows are drawn by it, with OTs ahead
+//! like other inputs of it; for those of the garbler the roles in OTs are exchanged (`switch_ots.rs`). The garbler may be
 //! told one. An item is located by a table of what it was told (`lookup.rs`), and an answer: two rounds.
 //!
 //! Adversary: semi-honest. Invariants: one offset and one start value per session; the index of an
@@ -28,10 +30,12 @@ mod costs;
 mod evaluator;
 mod garbler;
 mod gate_ranges;
-mod known;
 pub mod limits;
 mod lookup;
 mod rounds;
+mod row_swaps;
+mod share_labels;
+mod switch_ots;
 mod tables;
 
 #[cfg(test)]
@@ -41,7 +45,9 @@ pub use costs::{GarbledCosts, totals};
 pub use evaluator::{Evaluator, Upcoming};
 pub use garbler::Garbler;
 
-use phineus_bytecode::{Description, Instruction, Layout, Op};
+use phineus_bytecode::{
+    Description, Domain, Instruction, Layout, Op, PermutationKind, Sharing, ValueSize,
+};
 use phineus_crypto::Block;
 use phineus_engine::OwnPermutations;
 
@@ -56,6 +62,24 @@ pub fn layout() -> Layout {
     Layout::wires(size_of::<Block>() as u16)
 }
 
+/// Whether rows of a program are XOR shares while permutations move them; otherwise all sharings that it states are
+/// garbled.
+pub fn moves_rows(description: &Description) -> bool {
+    !description.memories.is_empty() || !description.permutations.is_empty()
+}
+
+/// As [`layout`], of a program that [`moves_rows`].
+pub fn layout_beside_rows() -> Layout {
+    let wires = ValueSize::Wires { units: 1 };
+    Layout {
+        unit_bytes: size_of::<Block>() as u16,
+        domain: Domain::Ring,
+        arithmetic: wires,
+        boolean: ValueSize::Rows { copies: 1 },
+        garbled: wires,
+    }
+}
+
 /// Who brings the values of an input, or of a permutation.
 fn owner(description: &Description, instruction: &Instruction) -> u16 {
     match instruction.op {
@@ -64,6 +88,31 @@ fn owner(description: &Description, instruction: &Instruction) -> u16 {
         op if op.is_of_permutation() => OwnPermutations::owner(description, instruction),
         _ => description.inputs[instruction.immediates[0] as usize].party,
     }
+}
+
+/// Whether what an instruction brings or gives is an XOR share.
+fn is_share(description: &Description, instruction: &Instruction) -> bool {
+    instruction.element.sharing() == Sharing::Boolean && moves_rows(description)
+}
+
+/// Whether an instruction takes a transfer for each of its wires, in which the evaluator chooses.
+fn takes_transfers(description: &Description, instruction: &Instruction) -> bool {
+    // A share that one party knows is 0 at the other one.
+    owner(description, instruction) == EVALUATOR && !is_share(description, instruction)
+}
+
+/// Whether an instruction is done on XOR shares, or from or to them.
+fn is_on_shares(description: &Description, instruction: &Instruction) -> bool {
+    is_share(description, instruction) || instruction.op == Op::Convert && moves_rows(description)
+}
+
+/// Whether an instruction brings switches of the garbler, for which it takes transfers as the one that chooses.
+fn takes_transfers_back(description: &Description, instruction: &Instruction) -> bool {
+    let kind = || description.permutations[instruction.immediates[0] as usize].kind;
+    // Those of pairs are random bits, and no switches of rows.
+    instruction.op == Op::Switches
+        && owner(description, instruction) == GARBLER
+        && kind() != PermutationKind::RandomPairs
 }
 
 /// Whether `party` learns the values of an output instruction.

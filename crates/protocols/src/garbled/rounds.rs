@@ -11,12 +11,20 @@ pub(super) struct RoundCount {
     done: u64,
     /// Whether the evaluator has answered since the last end.
     is_answered: bool,
+    /// Whether the garbler has said anything since the evaluator's last answer that it waited for.
+    has_spoken: bool,
 }
 
 impl RoundCount {
     /// The set-up is done, and the first rows are on their way.
     pub(super) fn set_up(has_transfers: bool) -> RoundCount {
-        RoundCount { done: 1 + if has_transfers { 2 } else { 0 }, is_answered: false }
+        let done = 1 + if has_transfers { 2 } else { 0 };
+        RoundCount { done, is_answered: false, has_spoken: true }
+    }
+
+    /// The garbler sends what the evaluator needs for its next answer.
+    pub(super) fn spoken(&mut self) {
+        self.has_spoken = true;
     }
 
     /// The evaluator tells the garbler an output.
@@ -27,7 +35,14 @@ impl RoundCount {
     /// The evaluator answers, and what follows waits for it.
     pub(super) fn opened(&mut self) {
         self.done += 2;
-        self.is_answered = false;
+        (self.is_answered, self.has_spoken) = (false, false);
+    }
+
+    /// The evaluator sends what the garbler waits for; if it did so before, and has heard nothing since, both go together.
+    pub(super) fn told(&mut self) {
+        if self.has_spoken {
+            self.opened();
+        }
     }
 
     /// All answers are there.
@@ -38,6 +53,7 @@ impl RoundCount {
     /// The program goes on after an end.
     pub(super) fn go_on(&mut self) {
         self.done += u64::from(std::mem::take(&mut self.is_answered));
+        self.has_spoken = true;
     }
 
     pub(super) fn total(&self) -> u64 {

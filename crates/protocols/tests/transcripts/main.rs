@@ -13,6 +13,8 @@
 mod garbled;
 #[path = "../../examples/secret_paths/look_ups.rs"]
 mod look_ups;
+#[path = "../../examples/secret_paths/moved_rows.rs"]
+mod moved_rows;
 #[path = "../../examples/secret_paths/ot.rs"]
 mod ot;
 #[path = "../../examples/secret_paths/preprocessing.rs"]
@@ -55,6 +57,7 @@ transcripts! {
     ot_flavours: ot::flavours, [0];
     preprocessing: preprocessing::all, [0];
     garbled: garbled::all, [0];
+    garbled_rows: garbled::rows, [0];
     gmw: shares::boolean, VARIANTS;
     arith: shares::arithmetic, VARIANTS;
     bmr: shares::garbled, VARIANTS;

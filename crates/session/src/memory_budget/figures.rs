@@ -6,7 +6,7 @@ use phineus_engine::{PermutationPeak, REGION_PAGE_BYTES, Regions};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
-use phineus_protocols::garbled::totals;
+use phineus_protocols::garbled::{self, totals};
 use phineus_protocols::mixed;
 
 use super::{BudgetParameters, INDEX_ENTRY_BYTES};
@@ -73,7 +73,7 @@ impl PlanFigures {
     /// Pages of regions that a run holds in memory, or 0 if it holds all: a third of the limit at most. The rest is paged
     /// on demand. More memory never makes less room for other things.
     pub fn region_frames(description: &Description, situation: &BudgetParameters) -> u64 {
-        let pages = Regions::pages(description, situation.layout());
+        let pages = Regions::pages(description, situation.layout_of(description));
         let most = situation.limit_bytes / u64::from(REGION_PAGE_BYTES) / 3;
         match pages <= most.max(REGION_FRAMES_MIN) {
             true => 0,
@@ -91,10 +91,12 @@ impl PlanFigures {
         region_frames: u64,
         program: &ProgramFile,
     ) -> Result<u64, Failure> {
+        let is_garbled = layout == garbled::layout() || layout == garbled::layout_beside_rows();
         let tables = match layout.boolean {
-            ValueSize::Rows { .. } => mixed::table_bytes(description),
+            ValueSize::Rows { .. } if !is_garbled => mixed::table_bytes(description),
             // A row takes 16 bytes, and as much again in the table that is encrypted.
-            ValueSize::Wires { .. }
+            ValueSize::Rows { .. }
+            | ValueSize::Wires { .. }
             | ValueSize::RingElements { .. }
             | ValueSize::LaneElements { .. }
             | ValueSize::WireElements { .. }

@@ -40,7 +40,7 @@ pub(super) fn plan_once(
         region_frames: PlanFigures::region_frames(&traced.description, situation),
         frame_count,
         computing: Some(traced.computing as u16),
-        layout: situation.layout(),
+        layout: situation.layout_of(&traced.description),
         page_wires: situation.page_wires(),
         lookahead: Lookahead { time_ns: PREFETCH_NS, frames: spare_frames },
         planner_memory_bytes: planner_memory(situation)?,

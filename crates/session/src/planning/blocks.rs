@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use phineus_bytecode::binary::finish_blocks;
 use phineus_bytecode::{
-    CarriedSlot, CowList, Description, ElementType, FileSummary, Flow, Op, PlanDescription, Region,
-    Sharing,
+    CarriedSlot, CowList, Description, ElementType, FileSummary, Flow, Layout, Op, PlanDescription,
+    Region, Sharing,
 };
 use phineus_engine::CarriedLayout;
-use phineus_plan::{STATE_SHARING, Scratch, carried_in_field, stored_in_field};
+use phineus_plan::{Assignment, Scratch, carried_in_field, stored_in_field};
 use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::{garbled, mixed};
 
@@ -45,6 +45,7 @@ const ATTEMPTS: usize = 5;
 fn carried_as(representation: Representation, element: ElementType) -> ElementType {
     match representation {
         Representation::AsWritten => element,
+        Representation::GarbledBesideRows => Assignment::GarbledBesideRows.carried(element),
         Representation::Sharings(assignment) => assignment.carried(element),
         Representation::Field(field) => carried_in_field(element, magnitude_bits(field)),
     }
@@ -53,7 +54,8 @@ fn carried_as(representation: Representation, element: ElementType) -> ElementTy
 /// The type in which regions hold what a program says is of type `element`.
 fn resting_as(representation: Representation, element: ElementType) -> ElementType {
     match representation {
-        Representation::Sharings(_) => element.shared(STATE_SHARING),
+        Representation::GarbledBesideRows => Assignment::GarbledBesideRows.resting(element),
+        Representation::Sharings(assignment) => assignment.resting(element),
         Representation::Field(field) => stored_in_field(element, magnitude_bits(field)),
         Representation::AsWritten => element,
     }
@@ -65,7 +67,7 @@ fn carried_places(
     parts: &[ProgramFile],
     slots: &[CarriedSlot],
     sharing: impl Fn(ElementType) -> Sharing,
-    situation: &BudgetParameters,
+    (protocol, layout): (Protocol, Layout),
 ) -> Result<CarriedPlaces, Failure> {
     let mut is_doubled = vec![false; slots.len()];
     let mut is_garbled = slots.iter().any(|slot| slot.element.sharing() == Sharing::Garbled);
@@ -88,8 +90,9 @@ fn carried_places(
     };
     let garbled = || CarriedLayout::new(slots, garbled::layout(), garbled_places);
     Ok(CarriedPlaces {
-        own: CarriedLayout::new(slots, situation.layout(), places),
-        garbled: is_garbled.then(garbled),
+        own: CarriedLayout::new(slots, layout, places),
+        // Where all is garbled anyhow nothing is garbled apart.
+        garbled: (is_garbled && protocol.may_garble()).then(garbled),
     })
 }
 
@@ -124,9 +127,12 @@ pub fn plan_blocks(
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let sharing = |element| match representation {
         Representation::Sharings(assignment) => assignment.carried(element).sharing(),
-        Representation::AsWritten | Representation::Field(_) => Sharing::Any,
+        Representation::AsWritten
+        | Representation::GarbledBesideRows
+        | Representation::Field(_) => Sharing::Any,
     };
-    let carried = carried_places(&files, &slots, sharing, situation)?;
+    let layout = situation.layout_of(&traced.description);
+    let carried = carried_places(&files, &slots, sharing, (protocol, layout))?;
     // Plans are about as long.
     let guess = beside(&carried, files.iter().chain(carried.garbled.iter().flat_map(|_| &files)))?;
     let mut limit_bytes = situation.limit_bytes;
@@ -186,7 +192,9 @@ pub fn open_blocks(
 ) -> Result<PlannedFile, Failure> {
     let slots = traced.description.slots.clone();
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
-    let carried = carried_places(&files, &slots, ElementType::sharing, situation)?;
+    let layout = situation.layout_of(&traced.description);
+    let terms = (situation.protocol, layout);
+    let carried = carried_places(&files, &slots, ElementType::sharing, terms)?;
     let is_garbled = is_stated_garbled(traced.description.plan.as_ref());
     let garbled = blocks.parts.iter().filter_map(|part| part.file.garbling());
     let garbled: Vec<ProgramFile> = garbled.collect();

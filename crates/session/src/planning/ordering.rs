@@ -1,12 +1,12 @@
 //! Sharings or elements of a field for the values of a program, and its order in rounds.
 
-use phineus_bytecode::FileKind;
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
+use phineus_bytecode::{FileKind, FileSummary};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::{
-    Claims, OrderOptions, Scratch, assign, check_ranges, lower_to_field, lower_with_claims, order,
-    window_instructions,
+    Assignment, Claims, OrderOptions, Scratch, ScratchFile, assign, check_ranges, lower_to_field,
+    lower_with_claims, order, window_instructions,
 };
 use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
@@ -68,6 +68,11 @@ pub fn ordered(
     let (file, _) = match protocol.representation_of(&traced.description) {
         Representation::AsWritten => return Ok(None),
         Representation::Sharings(assignment) => assign(program, output, notes, assignment, memory)?,
+        Representation::GarbledBesideRows => {
+            let assignment = Assignment::GarbledBesideRows;
+            let (file, written) = assign(program, output, notes, assignment, memory)?;
+            return Ok(Some(Ordered::as_assigned(traced, (file, written), assignment)));
+        }
         Representation::Field(field) => {
             let lowering = (magnitude_bits(field), bounds.prove_inputs);
             lower_to_field(program, output, notes, lowering, memory)?
@@ -85,6 +90,30 @@ pub fn ordered(
         }
     };
     Ok(Some(Ordered { assigned, ordered, masks }))
+}
+
+impl Ordered {
+    /// An assigned program that has no rounds.
+    fn as_assigned(
+        traced: &TracedFile,
+        (file, written): (ScratchFile, FileSummary),
+        assignment: Assignment,
+    ) -> Ordered {
+        let assigned = ProgramFile::new_block(file, traced.file.program());
+        let mut description = traced.description.clone();
+        for region in &mut description.regions {
+            region.element = assignment.resting(region.element);
+        }
+        let ordered = TracedFile {
+            file: assigned.clone(),
+            description,
+            hash: written.hash,
+            kind: FileKind::Program,
+            computing: traced.computing,
+            blocks: None,
+        };
+        Ordered { assigned, ordered, masks: Masks::Narrow }
+    }
 }
 
 /// An assigned or lowered program in rounds.

@@ -63,12 +63,20 @@ impl Definition for GarbledProtocol {
         Representation::AsWritten
     }
 
+    fn representation_beside_rows(&self) -> Representation {
+        Representation::GarbledBesideRows
+    }
+
     fn settings(&self) -> &'static [ProtocolOption] {
         &[]
     }
 
     fn layout(&self, _: usize) -> Layout {
         phineus_protocols::garbled::layout()
+    }
+
+    fn layout_beside_rows(&self, _: usize) -> Layout {
+        phineus_protocols::garbled::layout_beside_rows()
     }
 
     fn page_units(&self, _: usize) -> u64 {
@@ -189,7 +197,7 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
         (set_up, ready) = (start.elapsed(), CounterSnapshot::of([driver.channel()].into_iter()));
         let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
         job.drive(&mut recorded, &mut memory, &watch, None)?;
-        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits(1));
+        (and_gates, ots) = (recorded.driver.and_gates(), recorded.driver.transfers());
         rounds = recorded.driver.rounds();
         (used, outputs) = recorded.driver.into_parts();
     } else {
@@ -199,7 +207,7 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
         (set_up, ready) = (start.elapsed(), CounterSnapshot::of([driver.channel()].into_iter()));
         let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
         job.drive(&mut recorded, &mut memory, &watch, None)?;
-        (and_gates, ots) = (recorded.driver.and_gates(), recorded.brought_bits(1));
+        (and_gates, ots) = (recorded.driver.and_gates(), recorded.driver.transfers());
         rounds = recorded.driver.rounds();
         (used, outputs) = recorded.driver.into_parts();
     }

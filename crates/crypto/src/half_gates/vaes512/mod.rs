@@ -102,42 +102,6 @@ pub(super) fn evaluate(
     }
 }
 
-/// Garbles half gates; lengths and indices were checked by the caller.
-#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-pub(super) fn garble_known(
-    start: Block,
-    delta: &Delta,
-    first_index: AndIndex,
-    hashed: &[Block],
-    added: &[Block],
-    out: &mut [Block],
-    rows: &mut [Block],
-) {
-    crate::public([hashed.len(), added.len(), out.len(), rows.len()]);
-    match hashed.len() {
-        0..=8 => quad::garble_known(start, delta, first_index, hashed, added, out, rows),
-        9..=16 => many::garble_known::<1>(start, delta, first_index, hashed, added, out, rows),
-        _ => many::garble_known::<2>(start, delta, first_index, hashed, added, out, rows),
-    }
-}
-
-/// Evaluates half gates; lengths and indices were checked by the caller.
-#[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
-pub(super) fn evaluate_known(
-    start: Block,
-    first_index: AndIndex,
-    hashed: &[Block],
-    rows: &[Block],
-    out: &mut [Block],
-) {
-    crate::public([hashed.len(), rows.len(), out.len()]);
-    match hashed.len() {
-        0..=8 => quad::evaluate_known(start, first_index, hashed, rows, out),
-        9..=16 => many::evaluate_known::<1>(start, first_index, hashed, rows, out),
-        _ => many::evaluate_known::<2>(start, first_index, hashed, rows, out),
-    }
-}
-
 /// Garbles a chain of up to [`CHAIN_LANES_MAX`] lanes, checked by the caller.
 #[target_feature(enable = "vaes,avx512f,avx512bw,avx512vl,gfni,aes")]
 pub(super) fn garble_chain(

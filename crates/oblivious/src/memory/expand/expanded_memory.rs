@@ -114,7 +114,7 @@ impl ExpandedMemory {
                 Some(RestingRows::new(tracer, &elements, shape.rows))
             }
             MemoryMethod::SquareRoot | MemoryMethod::SquareRootTable => {
-                Some(RestingRows::numbered(tracer, &elements, shape.rows))
+                Some(RestingRows::numbered(tracer, &elements, shape.rows, terms.rows.moved()))
             }
             // It begins with its trees, and tables are the same in all blocks.
             MemoryMethod::Circuit | MemoryMethod::Dpf | MemoryMethod::GarbledTable => None,
@@ -420,7 +420,7 @@ impl ExpandedMemory {
             }
         }
         let columns = columns.into_iter().map(|column| rechunk(column, lanes)).collect();
-        Linked::new(tracer, columns, (items, lanes), self.terms.parties)
+        Linked::new(tracer, columns, (items, lanes), (self.terms.parties, self.terms.rows))
     }
 
     /// The rows at the beginning of a program of one block, or as they rested.

@@ -61,7 +61,7 @@ impl PackedMap {
 /// Eight places in each row, and behind them its number.
 #[track_caller]
 fn packed_rows(tracer: &Tracer, mut places: Vec<Value>) -> Columns {
-    let bits = places[0].width();
+    let (bits, sharing) = (places[0].width(), places[0].sharing());
     let rows = packed_rows_of(rows_of(&places));
     let missing = rows * PACKED - rows_of(&places);
     if missing > 0 {
@@ -80,5 +80,6 @@ fn packed_rows(tracer: &Tracer, mut places: Vec<Value>) -> Columns {
         parts.into_iter().reduce(|low, high| low.bit_concat(&high)).expect("eight parts")
     });
     let numbers = all_numbers(tracer, index_bits(rows), lanes, rows);
+    let numbers = numbers.iter().map(|numbers| numbers.to_sharing(sharing)).collect();
     Columns::new(vec![chunks.collect(), numbers], lanes)
 }

@@ -19,6 +19,7 @@ pub(in crate::memory) struct ScannedMap {
 impl ScannedMap {
     #[track_caller]
     pub(super) fn new(places: Vec<Value>) -> ScannedMap {
+        let places: Vec<Value> = places.iter().map(Value::in_any_sharing).collect();
         let places = rechunk(places, WORD_BITS.into());
         let unused = places.iter().map(|rows| {
             let width = rows.lanes() as u16;

@@ -2,11 +2,10 @@
 
 use phineus_bytecode::Instruction;
 use phineus_channels::Channel;
-use phineus_crypto::Block;
 use zeroize::Zeroizing;
 
 use crate::ProtocolError;
-use crate::garbled::{pack, packed_bit, packed_bytes};
+use crate::garbled::packed_bit;
 
 /// A message that the evaluator has sent or will send next.
 pub(super) enum PendingMessage {
@@ -18,13 +17,6 @@ pub(super) enum PendingMessage {
     Opening { count: usize, select_bits: Zeroizing<Vec<u8>> },
     /// Those of rows of a permutation that this party is told.
     Told { instruction: Instruction, select_bits: Zeroizing<Vec<u8>> },
-}
-
-/// The select bits of wires.
-pub(super) fn packed(instruction: &Instruction, wires: &[Block]) -> Zeroizing<Vec<u8>> {
-    let mut bytes = Zeroizing::new(vec![0; packed_bytes(instruction)]);
-    pack(wires.iter().map(|wire| wire.select_u64()), &mut bytes);
-    bytes
 }
 
 /// Receives the evaluator's select bits and makes `bits` the values: they differ from ours where those are 1.
