@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op};
+use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Sharing};
 use phineus_circuits::{BitAlgebra, CountingAlgebra};
 use phineus_engine::{OwnPermutations, bits};
 use phineus_ot::{FieldBits, extension_bytes, random_extension_bytes, setup_bytes};
@@ -240,9 +240,14 @@ fn in_batches(count: u64, bytes: impl Fn(u64) -> u64) -> u64 {
 fn measure(instruction: &Instruction) -> Cost {
     let info = instruction.op.info();
     let wires = |shape: phineus_bytecode::Shape| shape.wires() as usize;
+    // Of shares 128 bits take as much memory as a label.
+    let moved_wires = |shape: phineus_bytecode::Shape| match shape.sharing {
+        Sharing::Boolean => wires(shape) / 128,
+        Sharing::Any | Sharing::Arithmetic | Sharing::Garbled => wires(shape),
+    };
     let moved: usize = (0..info.results.len())
-        .map(|k| wires(instruction.result_shape(k)))
-        .chain((0..info.operands.len()).map(|k| wires(instruction.operand_shape(k))))
+        .map(|k| moved_wires(instruction.result_shape(k)))
+        .chain((0..info.operands.len()).map(|k| moved_wires(instruction.operand_shape(k))))
         .sum();
     let (mut and_gates, mut scratch_wires) = (0, 0);
     if info.meaning.is_some() {

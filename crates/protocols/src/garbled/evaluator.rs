@@ -454,7 +454,7 @@ impl<C: Channel> Evaluator<C> {
         let place = declassify_value(u64::from(place), "opened to all parties");
         let bytes = packed_bytes(i);
         channel.send(&place.to_le_bytes()[..bytes])?;
-        self.end_opening()?;
+        self.end_opening();
         Ok(Lane::from(place))
     }
 
@@ -469,10 +469,10 @@ impl<C: Channel> Evaluator<C> {
             Op::TableSet => Ok(()),
             Op::TableTell => {
                 self.answer(i, operands[0])?;
-                match is_last_told(&self.description, i) {
-                    true => self.end_opening(),
-                    false => Ok(()),
+                if is_last_told(&self.description, i) {
+                    self.end_opening();
                 }
+                Ok(())
             }
             op => {
                 assert_eq!(op, Op::TableLookUp, "it is about a table");
@@ -482,17 +482,16 @@ impl<C: Channel> Evaluator<C> {
                 self.own_labels(results[0])?;
                 self.tables.add_choices(i, &mut masked);
                 self.algebra.channel.send(&masked)?;
-                self.end_opening()
+                self.end_opening();
+                Ok(())
             }
         }
     }
 
-    /// The garbler waits for what it was told.
-    fn end_opening(&mut self) -> Result<(), ProtocolError> {
-        self.algebra.channel.flush()?;
-        (self.unflushed_bytes, self.unflushed_messages) = (0, 0);
+    /// The garbler waits for what it was told: with what follows from a place that was opened it is one message.
+    fn end_opening(&mut self) {
+        self.owes = true;
         self.rounds.opened();
-        Ok(())
     }
 
     /// Labels of our input bits.
@@ -593,7 +592,7 @@ impl<C: Channel> Driver for Evaluator<C> {
             }
         })?;
         self.answer(i, wires)?;
-        self.end_opening()?;
+        self.end_opening();
         Ok(Lane::from(declassify_value(value, "opened to all parties")))
     }
 
@@ -605,10 +604,10 @@ impl<C: Channel> Driver for Evaluator<C> {
     ) -> Result<(), ProtocolError> {
         if i.op == Op::Tell {
             self.answer(i, operands[0])?;
-            return match OwnPermutations::is_last_told(&self.description, i) {
-                true => self.end_opening(),
-                false => Ok(()),
-            };
+            if OwnPermutations::is_last_told(&self.description, i) {
+                self.end_opening();
+            }
+            return Ok(());
         }
         let owner = owner(&self.description, i);
         if i.op == Op::SwapKnown {
