@@ -16,8 +16,8 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{
-    ElementType, FileKind, FileSummary, Instruction, Op, PortOrder, ProgramReader, ProgramWriter,
-    Shape, Sharing,
+    CowList, ElementType, FileKind, FileSummary, Instruction, Op, Permutation, PermutationKind,
+    PortOrder, ProgramReader, ProgramWriter, Shape, Sharing,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
@@ -166,6 +166,8 @@ struct AssignedValue {
     shape: Shape,
     /// Instruction that brings the value in again, in any sharing.
     source: Option<Instruction>,
+    /// Whether it selects rows, and nothing else: its parties have transfers, and no labels.
+    is_switch: bool,
 }
 
 impl AssignedValue {
@@ -205,6 +207,7 @@ fn prefers_arithmetic<'a>(
 
 struct Assigner<E> {
     assignment: Assignment,
+    permutations: CowList<Permutation>,
     emit: E,
     values: NameTable<AssignedValue>,
     next_name: u64,
@@ -236,7 +239,9 @@ pub fn assign<R: Read + Seek + Send, W: Write>(
     }
     let mut writer = ProgramWriter::new(output, FileKind::Program)?;
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
-    let mut assigner = Assigner { assignment, emit, values: NameTable::new(), next_name: 0 };
+    let permutations = description.permutations.clone();
+    let values = NameTable::new();
+    let mut assigner = Assigner { assignment, permutations, emit, values, next_name: 0 };
     let mut index = 0;
     let instruction_count = program.instruction_count();
     for_each_frame(program, &mut notes, |instructions, uses| {
@@ -260,6 +265,14 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         if operands.iter().any(|operand| !self.values.contains(*operand)) {
             return Err(Error::Invalid { instruction: index, what: "an operand is not defined" });
         }
+        let is_misused = |k: usize| {
+            let selects = instruction.op == Op::SwapKnown && k == 0;
+            self.values[operands[k]].is_switch && !selects
+        };
+        if (0..operands.len()).any(is_misused) {
+            let what = "switches of a permutation exchange rows here, and are no other values";
+            return Err(Error::Invalid { instruction: index, what });
+        }
         let sharing = self.assignment.sharing(instruction, |k| &self.values[operands[k]]);
         let is_stated = instruction.element.sharing() != Sharing::Any;
         let is_chosen = match self.assignment {
@@ -282,7 +295,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
             Op::Input | Op::Constant => {
                 let shape = instruction.shape();
                 let source = Some(*instruction);
-                let mut value = AssignedValue { names: [None; 4], shape, source };
+                let mut value = AssignedValue { names: [None; 4], shape, source, is_switch: false };
                 // What has its sharing for sure comes in at once, in the program's order.
                 if is_chosen {
                     value.names[sharing as usize] = Some(self.bring(instruction, sharing)?);
@@ -325,9 +338,18 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
             names[sharing as usize] = Some(self.next_name);
             self.next_name += 1;
             let shape = made.result_shape(k);
-            self.values.insert(result, AssignedValue { names, shape, source: None });
+            let is_switch = self.is_switch(instruction);
+            self.values.insert(result, AssignedValue { names, shape, source: None, is_switch });
         }
         (self.emit)(&made)
+    }
+
+    /// Whether an instruction brings what selects rows, and nothing else. Switches of pairs are random bits.
+    fn is_switch(&self, instruction: &Instruction) -> bool {
+        let permutation = || self.permutations.get(instruction.immediates[0] as usize);
+        self.assignment == Assignment::GarbledBesideRows
+            && instruction.op == Op::Switches
+            && permutation().is_none_or(|found| found.kind != PermutationKind::RandomPairs)
     }
 
     /// A product of matrices as products with vectors, one beside the other.
@@ -366,7 +388,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let mut names = [None; 4];
         names[sharing as usize] = Some(products[0].0);
-        let value = AssignedValue { names, shape: instruction.result_shape(0), source: None };
+        let shape = instruction.result_shape(0);
+        let value = AssignedValue { names, shape, source: None, is_switch: false };
         self.values.insert(instruction.results[0], value);
         Ok(())
     }

@@ -4,9 +4,9 @@ use std::io::Cursor;
 
 use phineus_bytecode::{
     Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Op, OutputPort,
-    ProgramReader, ProgramWriter, RowOrder, Sharing,
+    Permutation, PermutationKind, ProgramReader, ProgramWriter, RowOrder, Sharing,
 };
-use phineus_plan::{Assignment, assign};
+use phineus_plan::{Assignment, Error, assign};
 
 const BYTE: ElementType = ElementType::unsigned(8);
 
@@ -37,13 +37,22 @@ fn description() -> Description {
 
 /// The instructions of `program` with sharings.
 fn assigned(program: &[Instruction], assignment: Assignment) -> Vec<Instruction> {
+    try_assigned(program, &description(), assignment).expect("it is valid")
+}
+
+/// As [`assigned`], of a program with any description.
+fn try_assigned(
+    program: &[Instruction],
+    description: &Description,
+    assignment: Assignment,
+) -> Result<Vec<Instruction>, Error> {
     let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
     program.iter().for_each(|i| writer.push(i).expect("memory"));
-    let bytes = writer.finish(&description()).expect("a valid description").0;
+    let bytes = writer.finish(description).expect("a valid description").0;
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let scratch = tempfile::tempfile().expect("a temporary file");
-    let made = assign(&mut reader, Vec::new(), scratch, assignment, 64 << 20);
-    let mut reader = ProgramReader::open(Cursor::new(made.expect("it is valid").0));
+    let made = assign(&mut reader, Vec::new(), scratch, assignment, 64 << 20)?;
+    let mut reader = ProgramReader::open(Cursor::new(made.0));
     let mut all = Vec::new();
     let reader = reader.as_mut().expect("just written");
     let visit = |i: &Instruction| -> Result<(), phineus_bytecode::Error> {
@@ -51,7 +60,7 @@ fn assigned(program: &[Instruction], assignment: Assignment) -> Vec<Instruction>
         Ok(())
     };
     reader.for_each(visit).expect("just written");
-    all
+    Ok(all)
 }
 
 fn input(element: ElementType, result: u64) -> Instruction {
@@ -165,4 +174,40 @@ fn products_are_arithmetic_and_sums_of_bits_are_not() {
         (Op::Max, Boolean),
     ];
     assert_eq!(found, expected);
+}
+
+/// Where all else is garbled, rows are moved as shares and become garbled again, and switches select rows and nothing else.
+#[test]
+fn rows_that_permutations_move_are_shares() {
+    let permutation = Permutation { party: 0, items: 4, kind: PermutationKind::Random };
+    let description = Description { permutations: vec![permutation].into(), ..description() };
+    let switches = |result: u64| {
+        let mut switches = Instruction::new(Op::Switches, ElementType::BIT, 4);
+        switches.results[0] = result;
+        switches
+    };
+    let mut swap = Instruction::new(Op::SwapKnown, BYTE, 4);
+    (swap.operands, swap.results) = ([1, 0, 0], [2, 3]);
+    let mut product = Instruction::new(Op::Mul, BYTE, 4);
+    (product.operands, product.results[0]) = ([2, 3, 0], 4);
+    let program = [input(BYTE, 0), switches(1), swap, product];
+    let assignment = Assignment::GarbledBesideRows;
+    let made = try_assigned(&program, &description, assignment).expect("it is valid");
+    let sharings = |op: Op| -> Vec<Sharing> {
+        made.iter().filter(|i| i.op == op).map(|i| i.element.sharing()).collect()
+    };
+    assert_eq!(sharings(Op::Input), [Sharing::Garbled, Sharing::Boolean]);
+    assert_eq!(sharings(Op::Switches), [Sharing::Garbled]);
+    assert_eq!(sharings(Op::SwapKnown), [Sharing::Boolean]);
+    assert_eq!(sharings(Op::Convert), [Sharing::Garbled; 2]);
+    assert_eq!(sharings(Op::Mul), [Sharing::Garbled]);
+    let mut both = Instruction::new(Op::And, ElementType::BIT, 4);
+    (both.operands, both.results[0]) = ([1, 1, 0], 2);
+    let misused = try_assigned(&[input(BYTE, 0), switches(1), both], &description, assignment);
+    assert!(misused.is_err(), "switches are no values");
+    // Switches of pairs are.
+    let pairs = Permutation { kind: PermutationKind::RandomPairs, ..permutation };
+    let description = Description { permutations: vec![pairs].into(), ..description };
+    let used = try_assigned(&[input(BYTE, 0), switches(1), both], &description, assignment);
+    assert!(used.is_ok(), "random bits are values");
 }
