@@ -267,7 +267,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let is_misused = |k: usize| {
             let selects = instruction.op == Op::SwapKnown && k == 0;
-            self.values[operands[k]].is_switch && !selects
+            let selects_rows = selects && self.assignment == Assignment::GarbledBesideRows;
+            // Random bits are no switches either: their parties have labels, and no transfers.
+            match self.values[operands[k]].is_switch {
+                true => !selects,
+                false => selects_rows,
+            }
         };
         if (0..operands.len()).any(is_misused) {
             let what = "switches of a permutation exchange rows here, and are no other values";

@@ -210,4 +210,6 @@ fn rows_that_permutations_move_are_shares() {
     let description = Description { permutations: vec![pairs].into(), ..description };
     let used = try_assigned(&[input(BYTE, 0), switches(1), both], &description, assignment);
     assert!(used.is_ok(), "random bits are values");
+    let moved = try_assigned(&program, &description, assignment);
+    assert!(moved.is_err(), "random bits are no switches of rows");
 }

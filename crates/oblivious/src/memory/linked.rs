@@ -4,7 +4,7 @@
 //! lies, so no position map is asked. A row is read once at most, so its place is opened once at most, and nothing is
 //! shuffled again.
 //!
-//! Cost of `n` rows of `b` bits, of two parties: `W(n) (2 b + 8 k)` ANDs with a bit that one party knows, once; a read
+//! Cost of `n` rows of `b` bits, of two parties: products of `W(n) (2 b + 8 k)` bits of rows with switches, once; a read
 //! opens `k` bits. Each further party moves rows, links and places once more.
 
 use phineus_bytecode::{Lane, PermutationKind};

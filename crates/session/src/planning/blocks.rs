@@ -27,7 +27,7 @@ use phineus_protocols::{garbled, mixed};
 use super::{magnitude_bits, masks, plan_block_within};
 use crate::choices::{NarrowMasks, ProtocolVariant};
 use crate::distance::are_too_far;
-use crate::failure::{Failure, codes};
+use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::garbling::{bytes_of_blocks, write_blocks};
 use crate::leftovers::Leftovers;
 use crate::memory_budget::{BudgetParameters, PlanFigures, does_not_fit};
@@ -96,6 +96,19 @@ fn carried_places(
     })
 }
 
+/// Refuses programs whose opened values decide which blocks run, if rows become garbled in them: how many transfers that takes
+/// is stated beforehand.
+fn refuse_opened_flow(representation: Representation, flow: &Flow) -> Result<(), Failure> {
+    let has_steps = flow.blocks.iter().any(|block| !block.steps.is_empty());
+    let is_stated = !has_steps && flow.stated().is_some();
+    if representation != Representation::GarbledBesideRows || is_stated {
+        return Ok(());
+    }
+    let message = "the program has permutations, and registers decide which of its blocks run";
+    let remedy = Remedy::new("repeat blocks a stated number of times, or choose another ");
+    Err(Failure::new(codes::NO_OPENING_INSIDE, message).remedy(remedy.field(RunField::Protocol)))
+}
+
 /// Plans each block of `traced` so that a run of all stays within the memory limit.
 ///
 /// # Errors
@@ -108,6 +121,7 @@ pub fn plan_blocks(
 ) -> Result<PlannedFile, Failure> {
     let start = Instant::now();
     let representation = protocol.representation_of(&traced.description);
+    refuse_opened_flow(representation, &blocks.flow)?;
     let slots = traced.description.slots.iter();
     let slots: CowList<CarriedSlot> = slots
         .map(|slot| CarriedSlot { element: carried_as(representation, slot.element), ..*slot })
@@ -190,6 +204,8 @@ pub fn open_blocks(
     (traced, blocks): (&TracedFile, &TracedBlocks),
     situation: &BudgetParameters,
 ) -> Result<PlannedFile, Failure> {
+    let representation = situation.protocol.representation_of(&traced.description);
+    refuse_opened_flow(representation, &blocks.flow)?;
     let slots = traced.description.slots.clone();
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let layout = situation.layout_of(&traced.description);
