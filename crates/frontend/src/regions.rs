@@ -206,7 +206,12 @@ impl PartyPermutation {
     /// The lanes of two values, exchanged where `switches`, which are switches of this permutation, are 1.
     #[track_caller]
     pub fn swap(&self, switches: &Value, first: &Value, second: &Value) -> (Value, Value) {
-        let (element, lanes) = (first.element(), first.lanes());
+        // Public rows have no sharing of their own.
+        let element = match switches.sharing() {
+            Sharing::Any => first.element(),
+            sharing => first.element().shared(sharing),
+        };
+        let lanes = first.lanes();
         let immediates = [u64::from(self.shape.party), 0, 0, 0];
         let operands = [switches, first, second];
         let results = self.tracer.emit(Op::SwapKnown, element, lanes, &operands, immediates);

@@ -67,8 +67,10 @@ impl Columns {
         Columns::new(regions.iter().map(column).collect(), lanes)
     }
 
+    /// That of all columns but public ones.
     fn sharing(&self) -> Sharing {
-        self.columns[0][0].sharing()
+        let sharings = self.columns.iter().map(|column| column[0].sharing());
+        sharings.into_iter().find(|&sharing| sharing != Sharing::Any).unwrap_or_default()
     }
 
     fn lanes(&self) -> u64 {
