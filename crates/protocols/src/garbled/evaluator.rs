@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use phineus_bytecode::{Description, Instruction, Lane, Op, Sharing};
+use phineus_bytecode::{Description, Instruction, Lane, Op};
 use phineus_channels::Channel;
 use phineus_circuits::BitAlgebra;
 use phineus_crypto::{
     AndIndex, Block, Delta, GarbledGate, HalfGates, Prg, SecretBit, declassify_value,
 };
-use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits, from_bits, packed, to_bits};
+use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits, from_bits, to_bits};
 use phineus_ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
     SoftSpokenSender, setup_both,
@@ -23,16 +23,13 @@ use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PEN
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::row_swaps::{RowSwaps, Swapped, swap_bytes};
-use crate::garbled::share_labels::{
-    RandomChoices, packed_share, rows, rows_mut, share_rows, write_rows,
-};
+use crate::garbled::share_labels::{RandomChoices, compute_alone, packed_share, write_rows};
 use crate::garbled::switch_ots::{SwitchOts, WantedSwitches};
 use crate::garbled::tables::{EvaluatorTables, is_last_told};
 use crate::garbled::{
     EVALUATOR, GARBLER, is_on_shares, is_share, learns, owner, packed_bit, packed_bytes,
     takes_transfers, takes_transfers_back, totals,
 };
-use crate::shares::values::{bytes, bytes_mut};
 
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
 const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;
@@ -183,20 +180,15 @@ impl<C: Channel> Evaluator<C> {
             (true, false) => {
                 (Some(SoftSpokenReceiver::setup(&mut channel, prg, session, field)?), None)
             }
-            (has_ots, true) => {
-                let (offset, reversed) = (Delta::random(prg), session.reversed());
-                let sessions = (&reversed, session);
-                match has_ots {
-                    true => {
-                        let ends = setup_both(&mut channel, prg, sessions, field, offset)?;
-                        (Some(ends.1), Some(ends.0))
-                    }
-                    false => {
-                        let (channel, session) = (&mut channel, &reversed);
-                        let back = SoftSpokenSender::setup(channel, prg, session, field, offset)?;
-                        (None, Some(back))
-                    }
-                }
+            (true, true) => {
+                let (offset, sessions) = (Delta::random(prg), (&session.reversed(), session));
+                let ends = setup_both(&mut channel, prg, sessions, field, offset)?;
+                (Some(ends.1), Some(ends.0))
+            }
+            (false, true) => {
+                let (offset, session) = (Delta::random(prg), &session.reversed());
+                let back = SoftSpokenSender::setup(&mut channel, prg, session, field, offset)?;
+                (None, Some(back))
             }
         };
         let has_transfers = ot.is_some() || ot_back.is_some();
@@ -343,19 +335,10 @@ impl<C: Channel> Evaluator<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        if i.op != Op::Convert {
-            let (mut results, operands) = (bytes_mut(i, results, 1), bytes(i, operands, 1));
-            let done = packed::execute(i, &mut results, &operands, false);
-            assert!(done, "the planner leaves nothing else on shares");
+        if compute_alone(i, results, operands, false) {
             return Ok(());
         }
-        let (from, to) = (i.operand_shape(0), i.shape());
-        if to.sharing == Sharing::Boolean {
-            share_rows(operands[0], from, rows_mut(results[0], to));
-            return Ok(());
-        }
-        let from = Instruction { element: i.element.shared(from.sharing), ..*i };
-        let mut told = packed_share(&from, operands[0], true);
+        let mut told = packed_share(i, operands[0], true);
         self.transfers += results[0].len() as u64;
         let (channel, ot) = (&mut self.algebra.channel, self.ot.as_mut());
         let ot = ot.expect("a program with OTs sets them up");
@@ -378,12 +361,7 @@ impl<C: Channel> Evaluator<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        let ([first, second], [switches, a, b]) = (results, operands) else {
-            unreachable!("an exchange has two results and three operands")
-        };
-        let shape = i.result_shape(0);
-        let results = [rows_mut(first, shape), rows_mut(second, shape)];
-        let mut swapped = Swapped { switches, operands: [rows(a, shape), rows(b, shape)], results };
+        let mut swapped = Swapped::of(i, results, operands);
         let (channel, swaps) = (&mut self.algebra.channel, &mut self.swaps);
         if owner == EVALUATOR {
             channel.recv_with(swap_bytes(i), |received| swaps.accept(i, &mut swapped, received))?;
@@ -407,7 +385,6 @@ impl<C: Channel> Evaluator<C> {
         let ot = ot.expect("there are switches");
         self.transfers += wires.len() as u64;
         let wanted = WantedSwitches::of(&self.description, i);
-        let mut at = 0;
         let make = |switches: std::ops::Range<u64>| {
             let count = (switches.end - switches.start) as usize;
             let mut blocks = Zeroizing::new(vec![Block::ZERO; count]);
@@ -419,11 +396,7 @@ impl<C: Channel> Evaluator<C> {
             blocks.iter_mut().for_each(|block| *block = block.with_select_bit(no));
             Ok::<_, ProtocolError>(blocks)
         };
-        let is_new = self.switch_ots.bring(&wanted, make, |blocks| {
-            wires[at..at + blocks.len()].copy_from_slice(blocks);
-            at += blocks.len();
-        })?;
-        if is_new {
+        if self.switch_ots.bring_into(&wanted, make, wires)? {
             self.rounds.spoken();
         }
         Ok(())

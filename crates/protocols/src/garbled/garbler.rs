@@ -5,11 +5,11 @@ mod messages;
 
 use std::collections::VecDeque;
 
-use phineus_bytecode::{Description, ElementType, Instruction, Lane, Op, Sharing};
+use phineus_bytecode::{Description, ElementType, Instruction, Lane, Op};
 use phineus_channels::Channel;
 use phineus_crypto::{AndIndex, Block, Delta, HalfGates, Prg, SecretBit, declassify_value};
 use phineus_engine::{
-    Driver, Inputs, NotAPermutation, Outputs, OwnPermutations, bits, from_bits, packed, to_bits,
+    Driver, Inputs, NotAPermutation, Outputs, OwnPermutations, bits, from_bits, to_bits,
 };
 use phineus_ot::{
     CorrelatedOtReceiver, CorrelatedOtSender, FieldBits, SessionId, SoftSpokenReceiver,
@@ -24,16 +24,13 @@ use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PEN
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
 use crate::garbled::row_swaps::{RowSwaps, Swapped, swap_bytes};
-use crate::garbled::share_labels::{
-    RandomChoices, packed_share, rows, rows_mut, share_rows, write_rows,
-};
+use crate::garbled::share_labels::{RandomChoices, compute_alone, packed_share, write_rows};
 use crate::garbled::switch_ots::{SwitchOts, WantedSwitches};
 use crate::garbled::tables::{GarblerTables, is_last_told, lanes_of};
 use crate::garbled::{
     EVALUATOR, GARBLER, is_on_shares, is_share, learns, owner, pack, packed_bit, packed_bytes,
     takes_transfers, takes_transfers_back, totals,
 };
-use crate::shares::values::{bytes, bytes_mut};
 
 use algebra::GarblerAlgebra;
 use messages::{PendingMessage, combine};
@@ -271,20 +268,11 @@ impl<C: Channel> Garbler<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        if i.op != Op::Convert {
-            let (mut results, operands) = (bytes_mut(i, results, 1), bytes(i, operands, 1));
-            let done = packed::execute(i, &mut results, &operands, true);
-            assert!(done, "the planner leaves nothing else on shares");
-            return Ok(());
-        }
-        let (from, to) = (i.operand_shape(0), i.shape());
-        if to.sharing == Sharing::Boolean {
-            share_rows(operands[0], from, rows_mut(results[0], to));
+        if compute_alone(i, results, operands, true) {
             return Ok(());
         }
         self.receive_all()?;
-        let from = Instruction { element: i.element.shared(from.sharing), ..*i };
-        let own = packed_share(&from, operands[0], true);
+        let own = packed_share(i, operands[0], true);
         self.transfers += results[0].len() as u64;
         let (GarblerAlgebra { channel, delta, .. }, ot) = (&mut self.algebra, self.ot.as_mut());
         let ot = ot.expect("a program with OTs sets them up");
@@ -308,12 +296,7 @@ impl<C: Channel> Garbler<C> {
         results: &mut [&mut [Block]],
         operands: &[&[Block]],
     ) -> Result<(), ProtocolError> {
-        let ([first, second], [switches, a, b]) = (results, operands) else {
-            unreachable!("an exchange has two results and three operands")
-        };
-        let shape = i.result_shape(0);
-        let results = [rows_mut(first, shape), rows_mut(second, shape)];
-        let mut swapped = Swapped { switches, operands: [rows(a, shape), rows(b, shape)], results };
+        let mut swapped = Swapped::of(i, results, operands);
         if owner == GARBLER {
             self.receive_all()?;
         }
@@ -353,12 +336,7 @@ impl<C: Channel> Garbler<C> {
             Ok::<_, ProtocolError>(blocks)
         };
         let wanted = WantedSwitches::of(&self.description, i);
-        let mut at = 0;
-        let is_new = self.switch_ots.bring(&wanted, make, |blocks| {
-            wires[at..at + blocks.len()].copy_from_slice(blocks);
-            at += blocks.len();
-        })?;
-        if is_new {
+        if self.switch_ots.bring_into(&wanted, make, wires)? {
             self.rounds.spoken();
         }
         Ok(())

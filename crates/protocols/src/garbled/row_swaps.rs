@@ -20,6 +20,8 @@ use phineus_engine::packed::row_bytes;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use crate::garbled::share_labels::{rows, rows_mut};
+
 /// Lanes, and bits of a row, that are hashed at a time.
 const TILE: usize = 128;
 
@@ -38,9 +40,25 @@ pub(super) struct RowSwaps {
 /// A value whose lanes are exchanged with another one's, and what became of both.
 pub(super) struct Swapped<'a> {
     /// Blocks of the correlated OTs, one a lane.
-    pub(super) switches: &'a [Block],
-    pub(super) operands: [&'a [u8]; 2],
-    pub(super) results: [&'a mut [u8]; 2],
+    switches: &'a [Block],
+    operands: [&'a [u8]; 2],
+    results: [&'a mut [u8]; 2],
+}
+
+impl<'a> Swapped<'a> {
+    /// What an instruction that exchanges rows works on.
+    pub(super) fn of(
+        i: &Instruction,
+        results: &'a mut [&mut [Block]],
+        operands: &[&'a [Block]],
+    ) -> Swapped<'a> {
+        let ([first, second], [switches, a, b]) = (results, operands) else {
+            unreachable!("an exchange has two results and three operands")
+        };
+        let shape = shape_of(i);
+        let results = [rows_mut(first, shape), rows_mut(second, shape)];
+        Swapped { switches, operands: [rows(a, shape), rows(b, shape)], results }
+    }
 }
 
 /// Shape of the rows of an exchange.

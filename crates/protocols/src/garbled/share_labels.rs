@@ -10,16 +10,16 @@
 //! Not protected: an evaluator that deviates can change its share.
 
 use phineus_bytecode::layout::share_bytes;
-use phineus_bytecode::{Instruction, Lane, Shape};
+use phineus_bytecode::{Instruction, Lane, Op, Shape, Sharing};
 use phineus_crypto::Block;
-use phineus_engine::packed::row_bytes;
+use phineus_engine::packed::{self, row_bytes};
 use phineus_engine::to_bits;
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::garbled::limits::OTS_PER_BATCH;
 use crate::garbled::{pack, packed_bytes};
-use crate::shares::values::without_gaps;
+use crate::shares::values::{bytes, bytes_mut, without_gaps};
 
 /// The rows of a value on shares.
 pub(super) fn rows(wires: &[Block], shape: Shape) -> &[u8] {
@@ -31,8 +31,30 @@ pub(super) fn rows_mut(wires: &mut [Block], shape: Shape) -> &mut [u8] {
     &mut wires.as_mut_bytes()[..share_bytes(shape)]
 }
 
+/// Does an instruction on shares that needs nobody; `false`, and nothing done, if shares become garbled. One party adds
+/// constants.
+pub(super) fn compute_alone(
+    i: &Instruction,
+    results: &mut [&mut [Block]],
+    operands: &[&[Block]],
+    adds_constants: bool,
+) -> bool {
+    if i.op != Op::Convert {
+        let (mut results, operands) = (bytes_mut(i, results, 1), bytes(i, operands, 1));
+        let done = packed::execute(i, &mut results, &operands, adds_constants);
+        assert!(done, "the planner leaves nothing else on shares");
+        return true;
+    }
+    let (from, to) = (i.operand_shape(0), i.shape());
+    let is_share = to.sharing == Sharing::Boolean;
+    if is_share {
+        share_rows(operands[0], from, rows_mut(results[0], to));
+    }
+    is_share
+}
+
 /// Makes the select bits of wires rows.
-pub(super) fn share_rows(wires: &[Block], shape: Shape, rows: &mut [u8]) {
+fn share_rows(wires: &[Block], shape: Shape, rows: &mut [u8]) {
     let lanes = shape.lanes as usize;
     for (row, wires) in rows.chunks_exact_mut(row_bytes(lanes)).zip(wires.chunks_exact(lanes)) {
         pack(wires.iter().map(|wire| wire.select_u64()), row);

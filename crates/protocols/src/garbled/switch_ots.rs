@@ -98,6 +98,20 @@ impl SwitchOts {
         }
         Ok(is_new)
     }
+
+    /// As [`SwitchOts::bring`], into wires.
+    pub(super) fn bring_into<E>(
+        &mut self,
+        wanted: &WantedSwitches,
+        make: impl FnMut(Range<u64>) -> Result<Batch, E>,
+        mut wires: &mut [Block],
+    ) -> Result<bool, E> {
+        self.bring(wanted, make, |blocks| {
+            let (these, rest) = std::mem::take(&mut wires).split_at_mut(blocks.len());
+            these.copy_from_slice(blocks);
+            wires = rest;
+        })
+    }
 }
 
 #[cfg(test)]
