@@ -357,7 +357,7 @@ impl Value {
         self.unary(Op::Parity, self.element(), [0; 4])
     }
 
-    /// The same integer: in a field, brought into the range of its type now, so that what is chosen by it later need not be.
+    /// The same integer. In a field it is reduced to the range of its type here, and not again where it selects something.
     #[track_caller]
     pub fn reduced(&self) -> Value {
         self.unary(Op::Reduce, self.element(), [0; 4])

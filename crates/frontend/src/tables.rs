@@ -165,7 +165,7 @@ impl LookupTable {
     /// Opens the lanes to all parties, as the rows from `row` on; before any is looked up.
     ///
     /// # Security
-    /// What is opened must be independent of everybody's data.
+    /// The opened rows must be independent of everybody's data.
     #[track_caller]
     pub fn open(&self, row: u64, rows: &Value) {
         let immediates = [self.index, row, 0, 0];

@@ -78,24 +78,33 @@ impl Assignment {
 
     /// The type in which regions hold what the program says is of type `element`.
     pub fn resting(self, element: ElementType) -> ElementType {
-        element.shared(match (self, element.sharing()) {
-            (Assignment::GarbledBesideRows, Sharing::Boolean) => Sharing::Boolean,
-            (Assignment::GarbledBesideRows, _) => Sharing::Garbled,
-            _ => STATE_SHARING,
+        element.shared(match (self.moves_shares_only(), element.sharing()) {
+            (false, _) | (true, Sharing::Boolean) => STATE_SHARING,
+            (true, Sharing::Any | Sharing::Arithmetic | Sharing::Garbled) => Sharing::Garbled,
         })
+    }
+
+    /// Whether XOR shares are moved only, and all that is computed is garbled.
+    fn moves_shares_only(self) -> bool {
+        match self {
+            Assignment::GarbledBesideRows => true,
+            Assignment::Uniform(_)
+            | Assignment::Arithmetic
+            | Assignment::Stated(_)
+            | Assignment::ArithmeticProducts => false,
+        }
     }
 
     /// The sharing of an instruction about state.
     fn of_state(self, instruction: &Instruction) -> Sharing {
-        match (self, instruction.op) {
-            (Assignment::GarbledBesideRows, Op::SwapKnown | Op::Origins | Op::Tell) => {
-                STATE_SHARING
-            }
-            (Assignment::GarbledBesideRows, op) if op.is_region() || op == Op::Reveal => {
-                self.resting(instruction.element).sharing()
-            }
-            (Assignment::GarbledBesideRows, _) => Sharing::Garbled,
-            _ => STATE_SHARING,
+        if !self.moves_shares_only() {
+            return STATE_SHARING;
+        }
+        match instruction.op {
+            Op::SwapKnown | Op::Origins | Op::Tell => STATE_SHARING,
+            op if op.is_region() || op == Op::Reveal => self.resting(instruction.element).sharing(),
+            // Switches, and what is looked up or located by labels.
+            _ => Sharing::Garbled,
         }
     }
 
@@ -267,7 +276,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let is_misused = |k: usize| {
             let selects = instruction.op == Op::SwapKnown && k == 0;
-            let selects_rows = selects && self.assignment == Assignment::GarbledBesideRows;
+            let selects_rows = selects && self.assignment.moves_shares_only();
             // Random bits are no switches either: their parties have labels, and no transfers.
             match self.values[operands[k]].is_switch {
                 true => !selects,
@@ -331,7 +340,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
         }
         let mut made = *instruction;
         made.element = made.element.shared(sharing);
-        if instruction.op == Op::SwapKnown && self.assignment == Assignment::GarbledBesideRows {
+        if instruction.op == Op::SwapKnown && self.assignment.moves_shares_only() {
             made.immediates[1] = Sharing::Garbled as u64;
         }
         for (k, operand) in instruction.operands().iter().enumerate() {
@@ -352,7 +361,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<E> {
     /// Whether an instruction brings what selects rows, and nothing else. Switches of pairs are random bits.
     fn is_switch(&self, instruction: &Instruction) -> bool {
         let permutation = || self.permutations.get(instruction.immediates[0] as usize);
-        self.assignment == Assignment::GarbledBesideRows
+        self.assignment.moves_shares_only()
             && instruction.op == Op::Switches
             && permutation().is_none_or(|found| found.kind != PermutationKind::RandomPairs)
     }

@@ -96,10 +96,9 @@ impl PlannedFile {
         let ahead_bytes = situation.ahead_bytes(scale, garbling.is_some());
         let garbling_bytes = garbling.as_ref().map_or(0, |garbling| garbling.bytes);
         let figures = PlanFigures::of_plan(plan, reader.frame_count() as u64);
-        let layout = situation.layout_of(&traced.description);
         let state_bytes = PlanFigures::state_bytes(
             &traced.description,
-            layout,
+            situation,
             plan.region_frames,
             &traced.file,
         )?;
@@ -280,7 +279,7 @@ fn plan_program(
         index_bytes: 2 * program_frames * INDEX_ENTRY_BYTES,
         state_bytes: PlanFigures::state_bytes(
             &traced.description,
-            situation.layout_of(&traced.description),
+            situation,
             PlanFigures::region_frames(&traced.description, situation),
             &traced.file,
         )?,

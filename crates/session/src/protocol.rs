@@ -346,6 +346,13 @@ pub trait Definition: Sync {
     /// Memory of the driver, except for scratch wires and instructions in flight.
     fn driver_bytes(&self, terms: &DriverTerms) -> u64;
 
+    /// Memory for the tables that a program looks rows up in: 16 bytes a row, and as much again for the one that is encrypted.
+    fn table_bytes(&self, description: &Description) -> u64 {
+        let tables = description.tables.iter();
+        let largest = tables.clone().map(|table| 16 << table.index_bits()).max();
+        tables.map(|table| 16 * table.rows).sum::<u64>() + largest.unwrap_or(0)
+    }
+
     /// Memory for recording a circuit besides the circuit, for two of its bytes.
     fn recording_bytes_per_two(&self) -> u64;
 

@@ -72,7 +72,7 @@ impl SetOrder {
         place
     }
 
-    /// What is set, in this order.
+    /// The rows to set, in the order in which they are set.
     pub(super) fn rows(&self) -> &[SetRows] {
         &self.rows
     }

@@ -46,7 +46,7 @@ pub(super) struct Circuit {
     random: RandomBits,
     /// How the block at hand accesses the rows.
     block: AccessedPart,
-    /// What is there in a program of several blocks.
+    /// State between blocks; nothing in a program of one block.
     resting: Option<RestingCircuit>,
 }
 
@@ -60,7 +60,7 @@ struct AccessedPart {
     repeats: u64,
 }
 
-/// What a memory keeps in regions between blocks, besides its trees.
+/// Regions that hold a memory between blocks, besides its trees.
 struct RestingCircuit {
     leaves: Region,
     /// Each row is its own number.

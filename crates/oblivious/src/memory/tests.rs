@@ -1,6 +1,7 @@
 //! Memories against plain arrays, for random accesses of all sizes.
 
 mod reading;
+mod sets;
 
 use std::fs::File;
 use std::io::Seek;

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::garbled::limits::OTS_PER_BATCH;
 use crate::garbled::lookup::table_bytes;
+use crate::garbled::rounds::RoundCount;
 use crate::garbled::row_swaps::swap_bytes;
 use crate::garbled::switch_ots::{SwitchOts, WantedSwitches};
 use crate::garbled::tables::is_last_told;
@@ -110,10 +111,7 @@ pub struct GarbledCosts {
     /// Answers that blocks wait for before another one begins.
     block_rounds: u64,
     /// Rounds of openings inside the program, and whether the evaluator answers after the last of them.
-    opening_rounds: u64,
-    is_answered: bool,
-    /// Whether the garbler has sent anything since the last answer that it waited for.
-    has_spoken: bool,
+    rounds: RoundCount,
 }
 
 const RECENT: usize = 256;
@@ -132,9 +130,7 @@ impl Default for GarbledCosts {
             switch_ots: SwitchOts::default(),
             output_bytes: [0; 2],
             block_rounds: 0,
-            opening_rounds: 0,
-            is_answered: false,
-            has_spoken: true,
+            rounds: RoundCount::default(),
         }
     }
 }
@@ -182,20 +178,7 @@ impl GarbledCosts {
             }
         }
         if i.op == Op::TableLookUp || is_last_told(description, i) {
-            self.count_opening();
-        }
-    }
-
-    /// An answer, and what follows from it.
-    fn count_opening(&mut self) {
-        self.opening_rounds += 2;
-        (self.is_answered, self.has_spoken) = (false, false);
-    }
-
-    /// An answer that goes with the one before, if there is one and the garbler has sent nothing since.
-    fn count_told(&mut self) {
-        if self.has_spoken {
-            self.count_opening();
+            self.rounds.opened();
         }
     }
 
@@ -212,20 +195,22 @@ impl GarbledCosts {
             };
             let wanted = WantedSwitches::of(description, i);
             let Ok(is_new) = self.switch_ots.bring(&wanted, make, |_| {});
-            self.has_spoken |= is_new;
+            if is_new {
+                self.rounds.spoken();
+            }
         } else if i.op == Op::Switches && owner(description, i) == EVALUATOR {
             self.output_bytes[0] += bytes;
-            self.has_spoken = true;
+            self.rounds.spoken();
         } else if i.op == Op::SwapKnown && owner(description, i) == GARBLER {
             self.output_bytes[1] += swap_bytes(i) as u64;
-            self.count_told();
+            self.rounds.told();
         } else if i.op == Op::SwapKnown {
             self.output_bytes[0] += swap_bytes(i) as u64;
-            self.has_spoken = true;
+            self.rounds.spoken();
         } else if i.op == Op::Convert && is_on_shares(description, i) && !is_share(description, i) {
             self.labelled_share_bits += u64::from(i.shape().wires());
             self.output_bytes[1] += bytes;
-            self.count_told();
+            self.rounds.told();
         }
     }
 }
@@ -298,7 +283,9 @@ impl CostModel for GarbledCosts {
         self.and_gates += cost.and_gates;
         self.scratch_wires = self.scratch_wires.max(cost.scratch_wires);
         self.compute_ns += cost.duration_ns;
-        self.has_spoken |= cost.and_gates > 0;
+        if cost.and_gates > 0 {
+            self.rounds.spoken();
+        }
         if instruction.op.is_private() {
             let wires = u64::from(instruction.shape().wires());
             if takes_transfers(description, instruction) {
@@ -313,10 +300,14 @@ impl CostModel for GarbledCosts {
             let sent = |to: u16| {
                 if learns(description, instruction, to) { bytes } else { 0 }
             };
-            self.has_spoken |= sent(EVALUATOR) > 0;
+            if sent(EVALUATOR) > 0 {
+                self.rounds.spoken();
+            }
             self.output_bytes[0] += sent(EVALUATOR);
             self.output_bytes[1] += sent(GARBLER);
-            self.is_answered |= sent(GARBLER) > 0;
+            if sent(GARBLER) > 0 {
+                self.rounds.answered();
+            }
         }
         if instruction.op.is_of_table() {
             self.count_table(instruction, description);
@@ -332,7 +323,7 @@ impl CostModel for GarbledCosts {
             if instruction.op.opens_inside()
                 || OwnPermutations::is_last_told(description, instruction)
             {
-                self.count_opening();
+                self.rounds.opened();
             }
         }
         cost.duration_ns
@@ -344,10 +335,6 @@ impl CostModel for GarbledCosts {
         let [mut garbler, mut evaluator] = self.output_bytes;
         // Start value and seed; then the rows.
         garbler += 32 + 32 * self.and_gates;
-        let mut rounds = 1 + self.block_rounds + self.opening_rounds;
-        if self.block_rounds == 0 {
-            rounds += u64::from(self.is_answered);
-        }
         let (from_sender, from_receiver) = setup_bytes(field);
         if ots + labelled > 0 {
             garbler += from_sender;
@@ -360,8 +347,11 @@ impl CostModel for GarbledCosts {
             evaluator += from_sender;
         }
         let has_transfers = ots + labelled + self.garbler_switches > 0;
-        // Base OTs: both send at once, then the trees and OTs go out together.
-        rounds += 2 * u64::from(has_transfers);
+        let mut inside = self.rounds;
+        if self.block_rounds == 0 {
+            inside.end();
+        }
+        let rounds = RoundCount::of_set_up(has_transfers) + self.block_rounds + inside.total();
         let setup_ns = if has_transfers { SETUP_NS } else { 0 };
         let entries = [
             (totals::AND_GATES, self.and_gates),
@@ -386,7 +376,7 @@ impl CostModel for GarbledCosts {
 impl BlockCosts for GarbledCosts {
     fn end_block(&mut self) {
         // The answer, and what follows from it.
-        self.block_rounds += 2 * u64::from(std::mem::take(&mut self.is_answered));
+        self.block_rounds += 2 * u64::from(self.rounds.take_answered());
     }
 
     fn add_block(&mut self, block: &GarbledCosts, times: u64) {
@@ -396,7 +386,7 @@ impl BlockCosts for GarbledCosts {
         self.scratch_wires = self.scratch_wires.max(block.scratch_wires);
         self.compute_ns += block.compute_ns * times;
         self.block_rounds += block.block_rounds * times;
-        self.opening_rounds += block.opening_rounds * times;
+        self.rounds.add(block.rounds, times);
         for party in 0..2 {
             self.input_bits[party] += block.input_bits[party] * times;
             self.output_bytes[party] += block.output_bytes[party] * times;

@@ -296,24 +296,23 @@ impl<C: Channel> Evaluator<C> {
         }
         let (lanes, draws) = (instruction.lanes as usize, &mut self.draws);
         let draw = &mut |words: &mut [u64]| draws.fill_bytes(words.as_mut_bytes());
-        let takes_transfers = takes_transfers(&self.description, &instruction);
-        match instruction.op {
-            Op::Input if !takes_transfers => return Ok(()),
-            Op::Origins if !takes_transfers => {
+        if !takes_transfers(&self.description, &instruction) {
+            if instruction.op == Op::Origins {
                 // Where it is met its permutation may be that of a later iteration.
                 choices.origins.push_back(self.permutations.bring(&instruction, draw));
-                return Ok(());
             }
-            _ => choices.bits.resize(instruction.shape().wires() as usize, 0),
+            return Ok(());
         }
+        choices.bits.resize(instruction.shape().wires() as usize, 0);
         match instruction.op {
             Op::Input => to_bits(self.inputs.lanes(&instruction), lanes, &mut choices.bits),
             Op::TableLookUp => self.tables.draw(draws, &mut choices.bits),
-            _ => {
+            Op::Switches | Op::Origins => {
                 let values = self.permutations.bring(&instruction, draw);
                 let values = values.iter().map(|&value| Lane::from(value));
                 to_bits(values, lanes, &mut choices.bits);
             }
+            op => unreachable!("{} takes no transfers", op.info().name),
         }
         choices.position = 0;
         Ok(())

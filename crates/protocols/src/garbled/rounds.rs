@@ -5,7 +5,7 @@
 //! of several blocks what follows an answered block waits for that answer. What goes ahead in a
 //! stream, such as later batches of transfers, waits for nothing and is no round.
 
-/// Rounds of one party's session, counted as they happen.
+/// Rounds of one party's session, counted as they happen; or those of a program, instruction by instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundCount {
     done: u64,
@@ -15,11 +15,22 @@ pub(super) struct RoundCount {
     has_spoken: bool,
 }
 
+impl Default for RoundCount {
+    /// Those of a block, which begins with what the garbler says.
+    fn default() -> RoundCount {
+        RoundCount { done: 0, is_answered: false, has_spoken: true }
+    }
+}
+
 impl RoundCount {
     /// The set-up is done, and the first rows are on their way.
     pub(super) fn set_up(has_transfers: bool) -> RoundCount {
-        let done = 1 + if has_transfers { 2 } else { 0 };
-        RoundCount { done, is_answered: false, has_spoken: true }
+        RoundCount { done: RoundCount::of_set_up(has_transfers), ..RoundCount::default() }
+    }
+
+    /// Rounds until the first rows are on their way. Base OTs: both send at once, then the trees and OTs go out together.
+    pub(super) fn of_set_up(has_transfers: bool) -> u64 {
+        1 + if has_transfers { 2 } else { 0 }
     }
 
     /// The garbler sends what the evaluator needs for its next answer.
@@ -52,8 +63,18 @@ impl RoundCount {
 
     /// The program goes on after an end.
     pub(super) fn go_on(&mut self) {
-        self.done += u64::from(std::mem::take(&mut self.is_answered));
+        self.done += u64::from(self.take_answered());
         self.has_spoken = true;
+    }
+
+    /// Whether the evaluator has answered since the last end; that is behind now.
+    pub(super) fn take_answered(&mut self) -> bool {
+        std::mem::take(&mut self.is_answered)
+    }
+
+    /// Adds those of a block that runs so often.
+    pub(super) fn add(&mut self, block: RoundCount, times: u64) {
+        self.done += block.done * times;
     }
 
     pub(super) fn total(&self) -> u64 {

@@ -1,12 +1,12 @@
 //! [`PlanFigures`]: figures of a plan that memory depends on.
 
-use phineus_bytecode::{Description, Layout, PlanDescription, ValueSize};
+use phineus_bytecode::{Description, PlanDescription};
 use phineus_correlated::demand::BatchScale;
 use phineus_engine::{PermutationPeak, REGION_PAGE_BYTES, Regions};
 use phineus_plan::limits::FRAMES_MIN;
 use phineus_protocols::batch_scale;
 use phineus_protocols::bmr::costs::totals::SCRATCH_BYTES;
-use phineus_protocols::garbled::{self, totals};
+use phineus_protocols::garbled::totals;
 use phineus_protocols::mixed;
 
 use super::{BudgetParameters, INDEX_ENTRY_BYTES};
@@ -87,25 +87,12 @@ impl PlanFigures {
     /// If the program cannot be read.
     pub fn state_bytes(
         description: &Description,
-        layout: Layout,
+        situation: &BudgetParameters,
         region_frames: u64,
         program: &ProgramFile,
     ) -> Result<u64, Failure> {
-        let is_garbled = layout == garbled::layout() || layout == garbled::layout_beside_rows();
-        let tables = match layout.boolean {
-            ValueSize::Rows { .. } if !is_garbled => mixed::table_bytes(description),
-            // A row takes 16 bytes, and as much again in the table that is encrypted.
-            ValueSize::Rows { .. }
-            | ValueSize::Wires { .. }
-            | ValueSize::RingElements { .. }
-            | ValueSize::LaneElements { .. }
-            | ValueSize::WireElements { .. }
-            | ValueSize::Fixed { .. } => {
-                let tables = description.tables.iter();
-                let largest = tables.clone().map(|table| 16 << table.index_bits()).max();
-                tables.map(|table| 16 * table.rows).sum::<u64>() + largest.unwrap_or(0)
-            }
-        };
+        let layout = situation.layout_of(description);
+        let tables = situation.protocol.table_bytes(description);
         let regions = Regions::bytes(description, layout, region_frames).saturating_add(tables);
         if description.permutations.is_empty() {
             return Ok(regions);

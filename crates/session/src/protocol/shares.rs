@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
-use phineus_bytecode::{CostModel, Instruction, Lane, Layout, PlanDescription, RoundModel};
+use phineus_bytecode::{
+    CostModel, Description, Instruction, Lane, Layout, PlanDescription, RoundModel,
+};
 use phineus_channels::{FramedChannel, PARTIES_MAX};
 use phineus_correlated::semi_honest::Generator;
 use phineus_crypto::Prg;
@@ -205,6 +207,10 @@ impl Definition for SharesProtocol {
 
     fn first_batches(&self, _: &PlanDescription) -> (f64, f64) {
         (ROUNDS_AWAITED_MAX, 0.0)
+    }
+
+    fn table_bytes(&self, description: &Description) -> u64 {
+        mixed::table_bytes(description)
     }
 
     fn driver_bytes(&self, terms: &DriverTerms) -> u64 {

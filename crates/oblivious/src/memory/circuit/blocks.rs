@@ -72,7 +72,7 @@ pub(super) fn cut(parts: &[Value], widths: &[u16]) -> Vec<Value> {
     widths.iter().map(column).collect()
 }
 
-/// So many bits from bit `from` on of `parts`, one behind another.
+/// The `width` bits from bit `from` on of the concatenation of `parts`.
 #[track_caller]
 pub(super) fn window(parts: &[Value], from: u64, width: u16) -> Value {
     let end = from + u64::from(width);

@@ -106,7 +106,7 @@ impl Tree {
         Deepest { goal, first: first_one(&is_deepest).0 }
     }
 
-    /// What may happen on each level below the stash.
+    /// Whether each level below the stash can receive a block, and which block it can give (`PrepareDeepest`).
     #[track_caller]
     fn plan(&self, stash: &Deepest, buckets: &[Blocks], path: &Path) -> Vec<LevelPlan> {
         let levels = self.shape.levels;
@@ -135,7 +135,7 @@ struct Deepest {
     first: Value,
 }
 
-/// What may happen on a level of a path.
+/// The blocks that a level of a path can receive and give.
 struct LevelPlan {
     /// Whether a block from above may go here or deeper.
     is_reached: Value,

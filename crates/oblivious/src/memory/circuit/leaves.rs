@@ -7,8 +7,9 @@ use phineus_frontend::{PartyPermutation, Tracer, Value};
 pub(super) struct RandomBits {
     tracer: Tracer,
     parties: u16,
-    /// What each party draws, of which so many bits were used.
+    /// The random bits of each party.
     drawn: Vec<PartyPermutation>,
+    /// Bits of each that are used up.
     used: u64,
     /// Bits that are left.
     left: u64,
@@ -36,7 +37,7 @@ impl RandomBits {
         (self.used, self.left) = (0, bits);
     }
 
-    /// So many of the bits that were provided.
+    /// The next `width` bits, in one lane; [`RandomBits::provide`] must have provided them.
     #[track_caller]
     pub(super) fn draw(&mut self, width: u16) -> Value {
         self.draw_lanes(width, 1)

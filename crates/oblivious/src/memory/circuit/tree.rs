@@ -31,7 +31,7 @@ struct Buckets {
     columns: Vec<Region>,
 }
 
-/// What was found, and is not in the tree any more.
+/// A block that [`Tree::remove`] has taken out of its tree.
 pub(super) struct Removed {
     /// Whether it was there.
     pub(super) is_there: Value,

@@ -136,7 +136,7 @@ impl AccessedMemory {
         table.row(HEADS, cells, json)
     }
 
-    /// What each row of the table says of its memory.
+    /// The fields of this memory, which every JSON row has.
     fn json(self) -> serde_json::Value {
         json!({
             "table": "accesses",

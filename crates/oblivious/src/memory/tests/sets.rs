@@ -1,12 +1,11 @@
 //! Rows that are set several times, by all methods of memories: the last instruction counts.
 
-use std::io::Seek;
-
 use phineus_bytecode::random::{SeededRng, Seeds};
-use phineus_bytecode::{BlockDirectory, Column, ElementType, Encoding, Lane, Table, verify_blocks};
-use phineus_frontend::{Arguments, ClosureProgram, column, program, reference, trace_to_file};
-use phineus_oblivious::MemoryMethod;
-use phineus_oblivious::memory::{MemoryTerms, ProgramBlocks, Unrolling, expand};
+use phineus_bytecode::{Column, ElementType, Encoding, Lane, Table};
+use phineus_frontend::{Arguments, ClosureProgram, column, program, reference};
+
+use super::run_unrolled;
+use crate::memory::{MemoryMethod, Unrolling};
 
 const CELL: ElementType = ElementType::unsigned(40);
 
@@ -59,33 +58,6 @@ fn setting(
     })
 }
 
-fn run(
-    program: &ClosureProgram,
-    method: MemoryMethod,
-    unrolling: Unrolling<'_>,
-    input: &Table,
-) -> Table {
-    let arguments = Arguments::new(program, []).expect("no parameters");
-    let (mut file, _) = trace_to_file(program, &arguments).expect("it is traced");
-    let directory =
-        BlockDirectory::read(&mut file).expect("it is read").expect("of several blocks");
-    let open = |block: usize| directory.open(file.try_clone().expect("a handle"), block);
-    let mut blocks: Vec<_> =
-        (0..directory.places.len()).map(|block| open(block).expect("a block")).collect();
-    let mut expanded = tempfile::tempfile().expect("a file");
-    let output = expanded.try_clone().expect("another handle");
-    let (description, flow) = (&directory.description, directory.flow.clone());
-    let program = ProgramBlocks { description, flow, blocks: &mut blocks };
-    expand(program, (&[method], MemoryTerms::LABELS), unrolling, output).expect("it is expanded");
-    expanded.rewind().expect("a file");
-    if let Some(written) = BlockDirectory::read(&mut expanded).expect("it is read") {
-        let open = |block| written.open(expanded.try_clone().expect("a handle"), block);
-        assert_eq!(verify_blocks(&written, open).expect("it is read"), []);
-    }
-    expanded.rewind().expect("a file");
-    reference::run_file(expanded, std::slice::from_ref(input)).expect("it runs").swap_remove(0)
-}
-
 /// Circuit ORAM once set the rows of an iteration in the order of their numbers, whatever the order of the program
 /// was: where two instructions meet in a row after some iterations, the wrong one won.
 #[test]
@@ -131,7 +103,9 @@ fn the_last_of_two_sets_counts() {
             for unrolling in
                 [Unrolling::Whole, Unrolling::Iterations(&[1; 8]), Unrolling::Iterations(&copies)]
             {
-                let found = run(&program, method, unrolling, &table);
+                let inputs = std::slice::from_ref(&table);
+                let found = run_unrolled(&program, &arguments, method, unrolling, inputs);
+                let found = &found[0];
                 for row in 0..meant.row_count() {
                     let case = format!(
                         "row {row} of {rows}, {method:?}, {unrolling:?}, {iterations} iterations of {sets:?}, \
