@@ -50,10 +50,22 @@ impl Prg {
     /// # Panics
     /// After 2^64 blocks.
     pub fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        let counter = self.counter_of(bytes.len());
+        self.cipher.fill_keystream(counter, bytes);
+    }
+
+    /// As [`Prg::fill_bytes`], adding to `bytes` what that would write.
+    pub fn xor_bytes(&mut self, bytes: &mut [u8]) {
+        let counter = self.counter_of(bytes.len());
+        self.cipher.xor_keystream(counter, bytes);
+    }
+
+    /// The counter of the next bytes, which are used up.
+    fn counter_of(&mut self, bytes: usize) -> u128 {
         let counter = self.counter;
-        let used = bytes.len().div_ceil(size_of::<Block>()) as u64;
+        let used = bytes.div_ceil(size_of::<Block>()) as u64;
         self.counter = counter.checked_add(used).expect("a seed gives at most 2^64 blocks");
-        self.cipher.fill_keystream(u128::from(counter), bytes);
+        u128::from(counter)
     }
 
     /// The next pseudorandom block.

@@ -221,8 +221,15 @@ impl RunningGroup {
     }
 
     /// Takes what the ANDs of the last level gave, runs the gates of the current one that need nobody, and
-    /// adds what its ANDs send to the masks in `z`.
-    fn run(&mut self, results: Option<[&[u64]; 2]>, mut z: &mut [u64], adds_constants: [bool; 2]) {
+    /// writes to `z` what its ANDs send; `mask` draws the masks, chunk by chunk, so that they are added while
+    /// they are in a cache.
+    fn run(
+        &mut self,
+        results: Option<[&[u64]; 2]>,
+        mut z: &mut [u64],
+        adds_constants: [bool; 2],
+        mut mask: impl FnMut(&mut [u64]),
+    ) {
         let group = &self.group;
         let (levels, slots) = (&group.template.levels, group.template.slot_count as usize);
         let taken = results.map_or(&[][..], |_| &levels[group.level - 1].ands[..]);
@@ -236,6 +243,7 @@ impl RunningGroup {
             (own_bits, own) = own.split_at(words(taken.len() * lanes));
             (other_bits, other) = other.split_at(own_bits.len());
             (z_bits, z) = z.split_at_mut(words(level.ands.len() * lanes));
+            mask(z_bits);
             (chunk_rows, rows) = rows.split_at_mut(2 * slots * chunk_words(lanes));
             let results = [own_bits, other_bits];
             let (rows, z) = (chunk_rows, z_bits);
@@ -331,8 +339,7 @@ impl Circuits {
         for running in &mut self.running[first..] {
             running.sent_at = z.push(running.group.sent_bytes(), size_of::<u64>());
             let z = u64::elements_mut(z.bytes_mut(running.sent_at, running.group.sent_bytes()));
-            keys.mask_bits(z);
-            running.run(None, z, adds);
+            running.run(None, z, adds, |z| keys.mask_bits(z));
         }
     }
 
@@ -352,9 +359,8 @@ impl Circuits {
             let goes_on = group.goes_on();
             running.sent_at = z.push(group.sent_bytes(), size_of::<u64>());
             let z = u64::elements_mut(z.bytes_mut(running.sent_at, group.sent_bytes()));
-            keys.mask_bits(z);
             let results = [&*coming, &*received].map(|all| u64::elements(all.bytes(at, bytes)));
-            running.run(Some(results), z, adds_constants);
+            running.run(Some(results), z, adds_constants, |z| keys.mask_bits(z));
             if goes_on { still.push(running) } else { self.finished.push(running) }
         }
         self.running = still;
@@ -395,6 +401,6 @@ pub(super) fn run_whole(
     let mut running = RunningGroup::new((0, 0), group, rows);
     let place = GroupSlot { group: (0, 0), first: 0, lanes };
     running.load(&[StartingInstruction { circuit: *circuit, place, operands_at: 0 }], operands);
-    running.run(None, &mut [], adds_constants);
+    running.run(None, &mut [], adds_constants, |_| {});
     running.store(circuit, place, results);
 }

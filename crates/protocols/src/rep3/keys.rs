@@ -57,8 +57,8 @@ impl Keys {
 
     /// Fills `z` with bits whose XOR over all parties is 0.
     pub(super) fn mask_bits(&mut self, z: &mut [u64]) {
-        self.draw(z.as_mut_bytes());
-        z.iter_mut().zip(&*self.stream).for_each(|(z, mask)| *z ^= mask);
+        self.own.fill_bytes(z.as_mut_bytes());
+        self.next.xor_bytes(z.as_mut_bytes());
     }
 
     /// Fills `z` with elements whose sum over all parties is 0.
