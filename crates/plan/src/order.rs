@@ -60,8 +60,10 @@ pub struct OrderOptions {
     pub planner_memory_bytes: u64,
 }
 
-/// The most instructions in the window that are of any use, and the fewest.
+/// The most instructions in the window: those that are of any use where rounds wait shortly, and those for which the
+/// planner has memory where they wait long. And the fewest.
 const WINDOW_INSTRUCTIONS_MAX: u64 = 1 << 17;
+const FAR_WINDOW_INSTRUCTIONS_MAX: u64 = 1 << 18;
 const WINDOW_INSTRUCTIONS_MIN: u64 = 1 << 12;
 
 /// Bytes of the limit for each instruction of the window, and for each in flight.
@@ -75,10 +77,10 @@ const WINDOW_ENTRY_BYTES: u64 = (size_of::<WindowEntry>()
     + issue_schedule::ENTRY_BYTES) as u64;
 
 /// Number of instructions in the window under a memory limit that all parties have agreed on: all
-/// that are of use from 256 MiB on.
-pub fn window_instructions(limit_bytes: u64) -> u64 {
-    (limit_bytes / LIMIT_BYTES_PER_INSTRUCTION)
-        .clamp(WINDOW_INSTRUCTIONS_MIN, WINDOW_INSTRUCTIONS_MAX)
+/// that are of use from 256 MiB on, or from 512 MiB between parties that are far from each other.
+pub fn window_instructions(limit_bytes: u64, is_far: bool) -> u64 {
+    let most = if is_far { FAR_WINDOW_INSTRUCTIONS_MAX } else { WINDOW_INSTRUCTIONS_MAX };
+    (limit_bytes / LIMIT_BYTES_PER_INSTRUCTION).clamp(WINDOW_INSTRUCTIONS_MIN, most)
 }
 
 /// Orders `program` into `output`; `scratch` is an empty file.

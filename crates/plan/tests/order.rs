@@ -341,8 +341,12 @@ fn tables_are_counted_and_bounded() {
         assert!(matches!(order_within(window, bytes - 1), Err(Error::PlannerMemory { .. })));
     }
     assert_eq!(
-        [0, 8 << 20, 64 << 20, 1 << 30].map(window_instructions),
+        [0, 8 << 20, 64 << 20, 1 << 30].map(|limit| window_instructions(limit, false)),
         [4096, 4096, 1 << 15, 1 << 17]
+    );
+    assert_eq!(
+        [0, 64 << 20, 256 << 20, 1 << 30].map(|limit| window_instructions(limit, true)),
+        [4096, 1 << 15, 1 << 17, 1 << 18]
     );
 }
 

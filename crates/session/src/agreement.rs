@@ -16,7 +16,7 @@ use crate::failure::{Exit, Failure, Remedy, RunField, codes};
 
 pub use items::{add_session, agreement, exchange_agreement};
 pub use proposal::{
-    AutoInputs, Proposal, exchange_proposals, longest_round_trip, nonce, session_id,
+    AutoInputs, Proposal, exchange_proposals, is_far, longest_round_trip, nonce, session_id,
 };
 pub use readiness::{AgreedPlan, exchange_number, exchange_ready, exchange_windows};
 

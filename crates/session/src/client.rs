@@ -90,6 +90,7 @@ impl ClientPass {
         let bounds = OrderingBounds {
             least_limit_bytes: situation.least_limit_bytes,
             slice_bytes: None,
+            is_far: situation.is_far,
             planner_memory_bytes: planner,
             prove_inputs: true,
             y2a: situation.variant.y2a,

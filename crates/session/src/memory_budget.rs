@@ -115,6 +115,9 @@ pub struct BudgetParameters {
     pub variant: ProtocolVariant,
     /// The longest time from question to answer between two parties; all know the same.
     pub round_trip: Duration,
+    /// Whether that is long ([`is_far`](crate::slices::is_far)), also where the windows of what is made beside the run
+    /// are those of a short one.
+    pub is_far: bool,
     /// Transport that carries the messages.
     pub transport: Transport,
     /// A simulated network holds bytes back.

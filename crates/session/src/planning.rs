@@ -256,6 +256,7 @@ fn plan_program(
     let bounds = OrderingBounds {
         least_limit_bytes: situation.least_limit_bytes,
         slice_bytes: situation.slice_bytes,
+        is_far: situation.is_far,
         planner_memory_bytes: planner,
         prove_inputs: situation.prove_inputs,
         y2a: situation.variant.y2a,

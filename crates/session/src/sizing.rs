@@ -177,6 +177,7 @@ fn planned_to_make(
         clients: traced.description.parties.len() - traced.computing,
         variant,
         round_trip: net.map_or(Duration::ZERO, |net| net.rtt),
+        is_far: net.is_some_and(|net| slices::is_far(net.rtt)),
         transport: Transport::Tcp,
         network: None,
     };

@@ -19,6 +19,11 @@ use crate::protocol::Protocol;
 const HELD_BYTES: u64 = 4 << 20;
 /// Upper bound on these bytes for protocols without preprocessing.
 const UNPREPARED_HELD_BYTES: u64 = 32 << 20;
+/// As [`HELD_BYTES`], where rounds mostly wait: a sixty-fourth of memory, up to this.
+const FAR_HELD_BYTES: u64 = 64 << 20;
+/// A round trip from which on rounds mostly wait, for most programs: in this time shares of some million ANDs are
+/// computed. Far above what a busy machine makes of the round trip between two of its processes.
+const FAR_ROUND_TRIP: Duration = Duration::from_millis(5);
 /// Memory that is short: the instructions in flight may hold a sixteenth of it.
 const SHORT_BYTES: u64 = 16 * HELD_BYTES;
 const HELD_BYTES_MIN: u64 = 1 << 20;
@@ -40,14 +45,27 @@ const SENDS_PER_WAIT: u64 = 16;
 /// Slices of up to so many bytes cost no more time than smaller ones.
 const FREE_BYTES: u64 = 112 << 20;
 
+/// Returns whether parties with this longest round trip are far from each other: then ordering looks further ahead, so
+/// that more instructions share a round.
+pub fn is_far(round_trip: Duration) -> bool {
+    round_trip >= FAR_ROUND_TRIP
+}
+
 /// Limit on the bytes that the instructions in flight hold together. All parties must order alike,
 /// so where it depends on memory, it depends on the least limit of all parties.
-pub fn held_bytes(protocol: Protocol, least_limit_bytes: u64, slice_bytes: Option<u64>) -> u64 {
+pub fn held_bytes(
+    protocol: Protocol,
+    least_limit_bytes: u64,
+    (slice_bytes, is_far): (Option<u64>, bool),
+) -> u64 {
     match protocol.field() {
         // Openings of whole matrices take fewer rounds the more of them are held.
         Some(_) => {
             let within = |stated: u64| stated.min(least_limit_bytes / 4).max(SLICE_BYTES_MIN);
             slice_bytes.map_or(rule(least_limit_bytes), within)
+        }
+        None if protocol.has_preprocessing() && is_far => {
+            least(least_limit_bytes).max((least_limit_bytes / 64).min(FAR_HELD_BYTES))
         }
         None if protocol.has_preprocessing() => least(least_limit_bytes),
         // Rounds wait for nothing that is made beside them, so larger ones take less time.
@@ -121,7 +139,7 @@ pub fn sentence(
     let opened_bytes = entries.saturating_mul(protocol.field()?.bytes() as u64);
     let expected = expected(network, least_limit_bytes, opened_bytes);
     let rule = rule(least_limit_bytes);
-    let bytes = held_bytes(protocol, least_limit_bytes, expected);
+    let bytes = held_bytes(protocol, least_limit_bytes, (expected, false));
     let why = match bytes {
         _ if bytes < rule && network.is_none() => {
             let most = quantity::bytes(rule);
@@ -144,7 +162,7 @@ pub fn sentence(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::list::SPDZ;
+    use crate::protocol::list::{GMW, SPDZ};
 
     fn network(rtt_us: u64, megabits: u64) -> Option<NetworkModel> {
         let bandwidth_bits_per_second = Some(megabits * 1_000_000);
@@ -166,14 +184,23 @@ mod tests {
         assert_eq!(expected(None, limit, 17 << 20), Some(FREE_BYTES));
         assert_eq!(expected(None, limit, 16 << 20), None, "it is not measured");
         for limit in [1 << 24, 1 << 26, 1 << 28, 1 << 30, 1 << 34] {
-            let rule = held_bytes(SPDZ, limit, None);
+            let rule = held_bytes(SPDZ, limit, (None, false));
             for net in [network(10, 100), network(200, 10_000), network(100_000, 10_000)] {
                 let slice = stated(net, limit);
-                assert!(held_bytes(SPDZ, limit, slice) <= rule, "{limit}: {slice:?}");
+                assert!(held_bytes(SPDZ, limit, (slice, false)) <= rule, "{limit}: {slice:?}");
             }
         }
-        let held = |slice| held_bytes(SPDZ, 1 << 30, slice);
+        let held = |slice| held_bytes(SPDZ, 1 << 30, (slice, false));
         assert_eq!((held(None), held(Some(1 << 40))), (128 << 20, 256 << 20), "as asked for");
+    }
+
+    #[test]
+    fn more_is_in_flight_between_parties_that_are_far_from_each_other() {
+        let held = |limit, is_far| held_bytes(GMW, limit, (None, is_far)) >> 20;
+        let limits = [1 << 20, 1 << 28, 1 << 30, 1 << 32, 1 << 40];
+        assert_eq!(limits.map(|limit| held(limit, false)), [1, 4, 4, 4, 4]);
+        assert_eq!(limits.map(|limit| held(limit, true)), [1, 4, 16, 64, 64]);
+        assert!(!is_far(Duration::from_millis(4)) && is_far(Duration::from_millis(20)));
     }
 
     #[test]

@@ -236,6 +236,7 @@ pub fn in_the_clear(
         clients: 0,
         variant: ProtocolVariant::default(),
         round_trip: Duration::ZERO,
+        is_far: false,
         transport: Transport::Tcp,
         network: None,
     };

@@ -338,6 +338,7 @@ fn in_rounds(
     let bounds = planning::OrderingBounds {
         least_limit_bytes: limit,
         slice_bytes: None,
+        is_far: false,
         planner_memory_bytes: PLANNER_MEMORY_BYTES,
         prove_inputs: true,
         y2a: description

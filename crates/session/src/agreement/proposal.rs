@@ -46,6 +46,10 @@ pub struct Proposal {
     /// The longest time from question to answer that the party measured; that of all counts.
     #[serde(default)]
     pub round_trip_us: u64,
+    /// Whether this is a long one for a party that computes and whose correlated randomness is not stored: stored for one
+    /// order of the program, it serves no other. One party is enough.
+    #[serde(default)]
+    pub is_far: bool,
     /// The second-level cache of the party's processor; the least of all counts.
     #[serde(default)]
     pub cache_bytes: u64,
@@ -82,6 +86,11 @@ pub fn longest_round_trip(proposals: &[Proposal]) -> Duration {
     Duration::from_micros(
         proposals.iter().map(|proposal| proposal.round_trip_us).max().unwrap_or(0),
     )
+}
+
+/// Returns whether the computing parties order their program for long round trips.
+pub fn is_far(proposals: &[Proposal]) -> bool {
+    proposals.iter().any(|proposal| proposal.is_far)
 }
 
 /// Tells the peers our proposal and learns theirs; returns all, by party. The parties from `computing`

@@ -17,6 +17,7 @@ fn situation(limit_bytes: u64) -> BudgetParameters {
         clients: 0,
         variant: ProtocolVariant::default(),
         round_trip: Duration::ZERO,
+        is_far: false,
         transport: Transport::Tcp,
         network: None,
     }

@@ -104,6 +104,7 @@ fn proposal(
         slice_bytes: slicing::stated(run, prepared.limit_bytes),
         measures: !is_client && slicing::measures(run),
         round_trip_us,
+        is_far: !is_client && slicing::is_far(run, Duration::from_micros(round_trip_us)),
         cache_bytes: cache_bytes(),
         computing: prepared.cast.computing_names().join(", "),
         party: prepared.party,

@@ -1,5 +1,7 @@
 //! Agreement on the slice: the limit on what a round opens (`slices.rs`).
 
+use std::time::Duration;
+
 use phineus_bytecode::FileKind;
 
 use super::agreeing::least_limit;
@@ -23,6 +25,11 @@ pub fn stated(run: &Run, limit_bytes: u64) -> Option<u64> {
 /// Whether this party would have the network measured.
 pub fn measures(run: &Run) -> bool {
     !is_stored(run) && run.network().is_none()
+}
+
+/// Returns whether this party would have more in flight, because this round trip is long.
+pub fn is_far(run: &Run, round_trip: Duration) -> bool {
+    !is_stored(run) && slices::is_far(round_trip)
 }
 
 /// Returns whether preprocessing is or was stored; the slice then does not depend on the network.

@@ -19,8 +19,10 @@ use crate::protocol::{CostTerms, Protocol, Representation};
 use crate::slices::held_bytes;
 use crate::traced::TracedFile;
 
-/// Units that results may take before their turn: 8 MiB of shares.
-const WINDOW_UNITS: u64 = (8 << 20) / SHARE_UNIT_BYTES as u64;
+/// Bytes of shares that results may take before their turn, and the part of the limit that they may take between
+/// parties that are far from each other, if that is more.
+const WINDOW_BYTES: u64 = 8 << 20;
+const FAR_WINDOWS_PER_LIMIT: u64 = 16;
 
 /// Integers in a field are of a smaller magnitude than two to this power: comparisons look at the
 /// difference of two, and at its sign.
@@ -35,6 +37,8 @@ pub struct OrderingBounds {
     pub least_limit_bytes: u64,
     /// Limit on the bytes that a round opens, if it was stated.
     pub slice_bytes: Option<u64>,
+    /// Whether the parties are far from each other, as all of them know.
+    pub is_far: bool,
     pub planner_memory_bytes: u64,
     /// Whether authenticated inputs are proven to be in range.
     pub prove_inputs: bool,
@@ -124,13 +128,14 @@ fn in_rounds(
     (bounds, masks): (OrderingBounds, Masks),
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
-    let OrderingBounds { least_limit_bytes, slice_bytes, planner_memory_bytes, y2a, scale, .. } =
-        bounds;
-    let held_bytes = held_bytes(protocol, least_limit_bytes, slice_bytes);
+    let OrderingBounds { least_limit_bytes, is_far, planner_memory_bytes, y2a, scale, .. } = bounds;
+    let held_bytes = held_bytes(protocol, least_limit_bytes, (bounds.slice_bytes, is_far));
+    let far_bytes = if is_far { least_limit_bytes / FAR_WINDOWS_PER_LIMIT } else { 0 };
+    let window_bytes = WINDOW_BYTES.max(held_bytes / 2).max(far_bytes);
     let options = OrderOptions {
         layout: protocol.layout(parties),
-        window_instructions: window_instructions(least_limit_bytes),
-        window_units: WINDOW_UNITS.max(held_bytes / 2 / SHARE_UNIT_BYTES as u64),
+        window_instructions: window_instructions(least_limit_bytes, is_far),
+        window_units: window_bytes / SHARE_UNIT_BYTES as u64,
         held_bytes,
         planner_memory_bytes,
     };

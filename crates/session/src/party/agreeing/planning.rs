@@ -36,6 +36,7 @@ pub(super) fn client_walk(
         protocol,
         parties: traced.computing,
         variant,
+        is_far: agreement::is_far(proposals),
         ..situation(prepared, tables_bytes, false, run)?
     };
     let scratch = &prepared.scratch;
@@ -55,6 +56,7 @@ pub(super) fn plan_for_process(
         least_limit_bytes: least_limit(proposals),
         slice_bytes,
         round_trip: agreement::longest_round_trip(proposals),
+        is_far: agreement::is_far(proposals),
         protocol,
         variant,
         transport: prepared.route.transport(),
@@ -144,6 +146,7 @@ fn situation(
         // The caller knows.
         variant: ProtocolVariant { ot: run.together.ot, ..ProtocolVariant::default() },
         round_trip: Duration::ZERO,
+        is_far: false,
         transport: Transport::Tcp,
         network: run.together.simulate,
     })
