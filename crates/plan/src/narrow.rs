@@ -108,6 +108,17 @@ impl NarrowClaim {
     }
 }
 
+/// A narrowed program.
+pub struct Narrowed<W> {
+    /// The output that it was written to.
+    pub output: W,
+    /// Its figures.
+    pub written: FileSummary,
+    /// Whether anything is computed in fewer bits than in the program, or left out. If not, only bits are moved
+    /// elsewhere, and the program is as good.
+    pub is_narrower: bool,
+}
+
 /// Narrows `program`, into `output`; `claim` hears what is relied on about each value of the program that
 /// is needed.
 ///
@@ -119,7 +130,7 @@ pub fn narrow<R: Read + Seek + Send, W: Write>(
     scratch: &Scratch,
     options: NarrowOptions<'_>,
     claim: impl FnMut(&NarrowClaim),
-) -> Result<(W, FileSummary), Error> {
+) -> Result<Narrowed<W>, Error> {
     let memory = options.planner_memory_bytes;
     let mut facts = BlockStack::new(scratch.file())?;
     let mut tables = scratch.file().tables(memory);
@@ -129,8 +140,8 @@ pub fn narrow<R: Read + Seek + Send, W: Write>(
     let description = program.description().clone();
     let mut writer = ProgramWriter::new(output, FileKind::Program)?;
     let emit = |i: &Instruction| Ok(writer.push(i)?);
-    let emitter = Emitter { emit, next_name: 0 };
-    let mut narrowing = Narrowing { options, emitter, values: NameTable::new(), claim };
+    let (emitter, values) = (Emitter::new(emit), NameTable::new());
+    let mut narrowing = Narrowing { options, emitter, values, claim, is_narrower: false };
     let count = program.instruction_count();
     let (mut index, mut bytes) = (0, Vec::new());
     let (mut instructions, mut found) = (Vec::new(), Vec::new());
@@ -144,7 +155,9 @@ pub fn narrow<R: Read + Seek + Send, W: Write>(
             narrowing.values.count(&mut tables, 0, Position { read: index, all: count })?;
         }
     }
-    Ok(writer.finish(&description)?)
+    let is_narrower = narrowing.is_narrower;
+    let (output, written) = writer.finish(&description)?;
+    Ok(Narrowed { output, written, is_narrower })
 }
 
 /// The first pass: what is known of each result, by frame.

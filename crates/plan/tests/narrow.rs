@@ -204,7 +204,7 @@ fn narrowed(
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
     let made = narrow(&mut reader, Vec::new(), &scratch, options, claim);
-    let (bytes, _) = made.map_err(|error| format!("it cannot be narrowed: {error}"))?;
+    let bytes = made.map_err(|error| format!("it cannot be narrowed: {error}"))?.output;
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let mut made = Vec::new();
     let visit = |i: &Instruction| -> Result<(), phineus_bytecode::Error> {

@@ -26,6 +26,8 @@ pub(super) struct Narrowing<'a, E, C> {
     pub(super) emitter: Emitter<E>,
     pub(super) values: NameTable<NarrowedValue>,
     pub(super) claim: C,
+    /// Whether anything is computed in another form than in the program, or left out.
+    pub(super) is_narrower: bool,
 }
 
 impl<E, C> Narrowing<'_, E, C>
@@ -38,6 +40,7 @@ where
             true => self.emit(i, notes)?,
             false => [None; RESULTS_MAX],
         };
+        self.is_narrower |= !self.emitter.has_computed(i);
         for (k, &operand) in i.operands().iter().enumerate() {
             if notes.last_uses[k] {
                 self.values.remove(operand);

@@ -110,16 +110,39 @@ impl NarrowedValue {
 
 /// Writes the narrowed program.
 pub(super) struct Emitter<E> {
-    pub(super) emit: E,
-    pub(super) next_name: u64,
+    emit: E,
+    next_name: u64,
+    /// What has been computed since it was last asked for, without movements and constants.
+    computed: Vec<Instruction>,
 }
 
 impl<E: FnMut(&Instruction) -> Result<(), Error>> Emitter<E> {
+    pub(super) fn new(emit: E) -> Emitter<E> {
+        Emitter { emit, next_name: 0, computed: Vec::new() }
+    }
+
+    /// Returns whether what was computed since the last call is `i`, or nothing if it only moves bits.
+    pub(super) fn has_computed(&mut self, i: &Instruction) -> bool {
+        let is_same = match &self.computed[..] {
+            [] => !computes(i),
+            [made] => {
+                let of = |i: &Instruction| (i.op, i.element, i.lanes, i.immediates);
+                of(made) == of(i)
+            }
+            _ => false,
+        };
+        self.computed.clear();
+        is_same
+    }
+
     /// Emits an instruction with fresh names for its results.
     pub(super) fn define(&mut self, mut i: Instruction) -> Result<Instruction, Error> {
         for k in 0..i.result_count() {
             i.results[k] = self.next_name;
             self.next_name += 1;
+        }
+        if computes(&i) {
+            self.computed.push(i);
         }
         (self.emit)(&i)?;
         Ok(i)
@@ -213,6 +236,12 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Emitter<E> {
             _ => self.make(Op::BitSlice, shape, &[view.name], &[u64::from(start), source]),
         }
     }
+}
+
+/// Returns whether an instruction takes more than moving bits.
+fn computes(i: &Instruction) -> bool {
+    let is_same = i.op == Op::Convert && i.operand_shape(0) == i.shape();
+    !i.op.is_movement() && i.op != Op::Constant && !is_same
 }
 
 /// A constant as immediates.

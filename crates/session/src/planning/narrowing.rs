@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use phineus_bytecode::{ElementType, FileKind, Instruction, Op, Optimisation, Sharing};
 use phineus_engine::bits::{Family, record};
-use phineus_plan::{Assignment, NarrowClaim, NarrowOptions, Scratch, check_narrow, narrow};
+use phineus_plan::{
+    Assignment, NarrowClaim, NarrowOptions, Narrowed, Scratch, check_narrow, narrow,
+};
 
 use crate::failure::Failure;
 use crate::program_file::ProgramFile;
@@ -42,7 +44,13 @@ fn takes_rounds(representation: Representation) -> bool {
     }
 }
 
-/// `traced`, a program of one block or a block, in the least widths; nothing if that is the program itself.
+/// The circuits of a protocol.
+fn family(has_rounds: bool) -> Family {
+    if has_rounds { Family::LeastDepth } else { Family::FewestAnds }
+}
+
+/// `traced`, a program of one block or a block, in the least widths; nothing if no operation takes fewer bits than in
+/// the program itself.
 pub fn narrowed(
     traced: &TracedFile,
     optimised: (Protocol, Optimisation),
@@ -78,15 +86,16 @@ fn narrowed_with_claims(
     }
     let has_rounds = takes_rounds(representation);
     let known: RefCell<HashMap<(Op, ElementType), u64>> = RefCell::default();
-    let family = if has_rounds { Family::LeastDepth } else { Family::FewestAnds };
+    let family = family(has_rounds);
     let and_gates = |i: &Instruction| {
         let count = || record(i, family).and_count() as u64;
         *known.borrow_mut().entry((i.op, i.element)).or_insert_with(count)
     };
     let options = NarrowOptions { and_gates: &and_gates, has_rounds, planner_memory_bytes };
     let (program, output) = (&mut traced.file.reader()?, scratch.file());
-    let (file, written) = narrow(program, output, scratch, options, claim)?;
-    if written.hash == traced.hash {
+    let Narrowed { output: file, written, is_narrower } =
+        narrow(program, output, scratch, options, claim)?;
+    if !is_narrower {
         return Ok(None);
     }
     Ok(Some(TracedFile {
@@ -98,3 +107,6 @@ fn narrowed_with_claims(
         blocks: None,
     }))
 }
+
+#[cfg(test)]
+mod tests;
