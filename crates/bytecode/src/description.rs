@@ -216,6 +216,31 @@ impl PortOrder {
     }
 }
 
+/// Whether a program was optimised before it was planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Optimisation {
+    /// As far as the planner does that for the protocol.
+    #[default]
+    On,
+    /// It was planned as it is.
+    Off,
+}
+
+impl Optimisation {
+    /// Its name in descriptions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Optimisation::On => "on",
+            Optimisation::Off => "off",
+        }
+    }
+
+    fn is_on(&self) -> bool {
+        *self == Optimisation::On
+    }
+}
+
 /// Figures and settings of a planned program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -224,6 +249,9 @@ pub struct PlanDescription {
     pub program_hash: String,
     /// The protocol that it was planned for.
     pub protocol: String,
+    /// Whether it was optimised before.
+    #[serde(default, skip_serializing_if = "Optimisation::is_on")]
+    pub optimisation: Optimisation,
     /// Where it has inputs and outputs.
     #[serde(default, skip_serializing_if = "PortOrder::is_given")]
     pub port_order: PortOrder,

@@ -26,8 +26,8 @@ pub use binary::{BlockDirectory, FileKind, FileSummary, Hash, ProgramReader, Pro
 pub use costs::{BlockCosts, CostModel};
 pub use cow_list::CowList;
 pub use description::{
-    CarriedSlot, Column, Description, Encoding, InputPort, OutputPort, PlanDescription, PortOrder,
-    RowOrder,
+    CarriedSlot, Column, Description, Encoding, InputPort, Optimisation, OutputPort,
+    PlanDescription, PortOrder, RowOrder,
 };
 pub use error::Error;
 pub use flow::{BlockEnd, BlockValues, Flow, FlowState, RegisterOp, RegisterStep, Successor};

@@ -114,6 +114,7 @@ fn layout(size: ValueSize) -> Layout {
 fn options(layout: Layout, page_wires: u64, frame_count: u64) -> PlanOptions {
     PlanOptions {
         protocol: "test".to_owned(),
+        optimisation: Default::default(),
         port_order: PortOrder::Near,
         memory_limit_bytes: 0,
         region_frames: 0,

@@ -152,6 +152,7 @@ fn the_engine_computes_what_the_program_says() {
         let bytes = to_bytes(FileKind::Program, &program, &description).expect("a valid program");
         let options = PlanOptions {
             protocol: "clear".to_string(),
+            optimisation: Default::default(),
             port_order: phineus_bytecode::PortOrder::Near,
             memory_limit_bytes: 0,
             region_frames: 0,

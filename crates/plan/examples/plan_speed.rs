@@ -68,6 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut program = ProgramReader::open(BufReader::new(file.try_clone()?))?;
     let options = PlanOptions {
         protocol: "garbled".to_string(),
+        optimisation: Default::default(),
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
         region_frames: 0,

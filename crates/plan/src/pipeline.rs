@@ -11,8 +11,8 @@ use std::thread;
 
 use phineus_bytecode::limits::FRAME_INSTRUCTIONS;
 use phineus_bytecode::{
-    CostModel, FileKind, FileSummary, Hash, Instruction, Layout, PlanDescription, PortOrder,
-    ProgramReader, ProgramWriter, Settings,
+    CostModel, FileKind, FileSummary, Hash, Instruction, Layout, Optimisation, PlanDescription,
+    PortOrder, ProgramReader, ProgramWriter, Settings,
 };
 
 use crate::ahead::BATCHES_AHEAD;
@@ -32,6 +32,8 @@ const NS_PER_CARRIED: u64 = 1000;
 pub struct PlanOptions {
     /// The protocol's name.
     pub protocol: String,
+    /// Whether the program was optimised before; only recorded.
+    pub optimisation: Optimisation,
     /// Where inputs and outputs come. Protocols with rounds have them where ordering put them.
     pub port_order: PortOrder,
     /// The memory limit as the user stated it; only recorded.
@@ -228,6 +230,7 @@ impl<W: Write> Scheduled<W> {
         PlanDescription {
             program_hash: program.to_string(),
             protocol: options.protocol.clone(),
+            optimisation: options.optimisation,
             port_order: options.port_order,
             memory_limit_bytes: options.memory_limit_bytes,
             region_frames: options.region_frames,

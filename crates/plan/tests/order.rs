@@ -227,6 +227,7 @@ proptest! {
         }
         let options = PlanOptions {
             protocol: "test".to_string(),
+            optimisation: Default::default(),
             port_order: phineus_bytecode::PortOrder::Given,
             memory_limit_bytes: 0,
             region_frames: 0,

@@ -117,6 +117,7 @@ fn planned(program: &ClosureProgram, method: MemoryMethod) -> Vec<u8> {
     let mut reader = beside_rows(expanded(program, method));
     let options = PlanOptions {
         protocol: "garbled".to_string(),
+        optimisation: Default::default(),
         port_order: PortOrder::Near,
         memory_limit_bytes: 0,
         region_frames: 0,

@@ -110,6 +110,7 @@ fn planned(program: &[u8]) -> Result<Vec<u8>, Failure> {
     let ordered = order(&mut open(program)?, Vec::new(), scratch()?, &order_options, &mut model)?;
     let options = PlanOptions {
         protocol: "rep3".to_string(),
+        optimisation: Default::default(),
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         region_frames: 0,

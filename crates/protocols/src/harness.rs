@@ -54,6 +54,7 @@ pub(crate) fn options(
 ) -> PlanOptions {
     PlanOptions {
         protocol: protocol.to_string(),
+        optimisation: Default::default(),
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         region_frames: 0,

@@ -57,7 +57,8 @@ pub fn candidates(
     };
     let best = |&protocol: &Protocol| {
         let has_variants = protocol.settings().contains(&ProtocolOption::Ot);
-        let only = [ProtocolVariant { masks: variants[0].masks, ..ProtocolVariant::default() }];
+        let ProtocolVariant { masks, optimisation, .. } = variants[0];
+        let only = [ProtocolVariant { masks, optimisation, ..ProtocolVariant::default() }];
         let variants = if has_variants { variants } else { &only };
         let first = plan(protocol, *variants.first().expect("there is a variant"));
         let others = variants.iter().skip(1).filter(|other| matter(&first, **other));

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+pub use phineus_bytecode::Optimisation;
 use phineus_bytecode::PlanDescription;
 use phineus_engine::StorageBackend;
 pub use phineus_protocols::mixed::OtExtension;
@@ -286,6 +287,9 @@ impl BroadcastChoice {
 /// authenticated shares only.
 pub const NARROW_MASKS: &str = "--narrow-masks";
 
+/// The option that leaves programs as they are; see [`VariantChoices::optimisation`].
+pub const NO_OPTIMISE: &str = "--no-optimise";
+
 /// Variants of protocols on shares that the parties may choose between; all choose the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VariantChoices {
@@ -295,22 +299,25 @@ pub struct VariantChoices {
     pub broadcast: BroadcastChoice,
     /// Masks of narrow comparisons, for spdz and spdz-128.
     pub narrow_masks: NarrowMasks,
+    /// Whether programs are optimised before they are planned, under any protocol.
+    pub optimisation: Optimisation,
 }
 
 impl VariantChoices {
     /// All variants that are possible with these extensions.
     pub fn variants(self, extensions: &[OtExtension]) -> Vec<ProtocolVariant> {
         let (mut variants, masks) = (Vec::new(), self.narrow_masks);
+        let optimisation = self.optimisation;
         for &ot in extensions {
             for &broadcast in self.broadcast.possible() {
-                let variant = |&y2a| ProtocolVariant { ot, y2a, broadcast, masks };
+                let variant = |&y2a| ProtocolVariant { ot, y2a, broadcast, masks, optimisation };
                 variants.extend(self.y2a.possible().iter().map(variant));
             }
         }
         variants
     }
 
-    /// The choices that are not the default: name of the option and value.
+    /// The choices of variants that are not the default: name of the option and value.
     pub fn typed(self) -> Vec<(&'static str, String)> {
         fn typed<T: Choice + Default>(value: T) -> Option<String> {
             (value != T::default()).then(|| value.name().to_owned())
@@ -335,6 +342,8 @@ pub struct ProtocolVariant {
     pub broadcast: Broadcast,
     /// Masks of narrow comparisons.
     pub masks: NarrowMasks,
+    /// Whether the program is optimised before it is planned.
+    pub optimisation: Optimisation,
 }
 
 impl ProtocolVariant {
@@ -342,7 +351,7 @@ impl ProtocolVariant {
     pub fn stated(plan: &PlanDescription) -> ProtocolVariant {
         let MixedSettings { ot, y2a, broadcast, .. } = MixedSettings::stated(plan);
         let masks = NarrowMasks::fixed(SpdzSettings::stated(plan).masks);
-        ProtocolVariant { ot, y2a, broadcast, masks }
+        ProtocolVariant { ot, y2a, broadcast, masks, optimisation: plan.optimisation }
     }
 
     /// The parts that are not the default, for the user.

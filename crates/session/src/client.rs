@@ -24,7 +24,7 @@ use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Failure, codes};
 use crate::memory_budget::{BudgetParameters, does_not_fit};
 use crate::metered::{CounterSnapshot, Metered, PhaseFigures, close_all};
-use crate::planning::{OrderingBounds, ordered, planner_memory};
+use crate::planning::{OrderingBounds, narrowed, ordered, planner_memory};
 use crate::program_file::{FileProgramReader, ProgramFile};
 use crate::progress::{ComputationWatch, Progress};
 use crate::protocol::{BlockRuns, ClientDriver, ClientInputs, CostTerms, Protocol};
@@ -98,6 +98,9 @@ impl ClientPass {
             scale: situation.batch_scale(),
         };
         let order_block = |block: &TracedFile| {
+            let optimised = (protocol, situation.variant.optimisation);
+            let narrowed = narrowed(block, optimised, planner, scratch)?;
+            let block = narrowed.as_ref().unwrap_or(block);
             let made = ordered(block, protocol, traced.computing, bounds, scratch)?;
             Ok(made.map_or_else(|| block.clone(), |made| made.ordered))
         };

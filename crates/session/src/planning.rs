@@ -4,6 +4,7 @@ mod attempt;
 mod blocks;
 mod garbling;
 mod masks;
+mod narrowing;
 mod needs;
 mod ordering;
 mod state;
@@ -27,6 +28,7 @@ use crate::traced::{TracedFile, client_tables_bytes, largest_tables_bytes};
 use self::blocks::{open_blocks, plan_blocks};
 use self::garbling::GarblingPlanner;
 use attempt::plan_once;
+pub use narrowing::{narrowed, unproven_facts};
 pub use ordering::{Ordered, OrderingBounds, magnitude_bits, ordered, unproven_ranges};
 use state::{check_state, check_tables};
 
@@ -263,6 +265,9 @@ fn plan_program(
         masks: situation.variant.masks,
         scale: situation.batch_scale(),
     };
+    let optimisation = situation.variant.optimisation;
+    let narrowed = narrowed(traced, (protocol, optimisation), planner, scratch)?;
+    let traced = narrowed.as_ref().unwrap_or(traced);
     // What has sharings and no rounds yet is of no more use.
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
     let masks = ordered.as_ref().map_or(Masks::Narrow, |ordered| ordered.masks);

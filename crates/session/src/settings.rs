@@ -7,8 +7,8 @@ use phineus_engine::StorageBackend;
 use phineus_tables::TextKey;
 
 pub use crate::choices::{
-    BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NarrowMasks, OtExtension, PreprocessingMode,
-    ProtocolVariant, RepeatKeys, VariantChoices, Y2aChoice,
+    BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NO_OPTIMISE, NarrowMasks, Optimisation,
+    OtExtension, PreprocessingMode, ProtocolVariant, RepeatKeys, VariantChoices, Y2aChoice,
 };
 pub use crate::inputs::{InputTable, TableFrom};
 pub use crate::leftovers::Leftovers;

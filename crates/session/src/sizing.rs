@@ -23,7 +23,7 @@ use crate::registry::Registry;
 use crate::resolve::shape;
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::roles::Roles;
-use crate::settings::{Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
+use crate::settings::{Optimisation, Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
 use crate::slices;
 use crate::traced::TracedFile;
 use crate::traced::all_tables;
@@ -139,7 +139,9 @@ pub fn expanded(
     scratch: &Scratch,
 ) -> Result<(TracedFile, Vec<MemoryChoice>), Failure> {
     let terms = PlanParameters { is_compared: true, ..terms };
-    let plan = |sample: &TracedFile| planned(sample, (protocol, variant), terms, scratch);
+    // A sample has constants where a program has secrets, and nobody needs its results.
+    let whole = ProtocolVariant { optimisation: Optimisation::Off, ..variant };
+    let plan = |sample: &TracedFile| planned(sample, (protocol, whole), terms, scratch);
     let planner = SamplePlanner { plan: &plan, net: terms.net, limit_bytes: terms.limit_bytes };
     memories::expanded(traced, (protocol, variant), scratch, planner)
 }

@@ -21,7 +21,7 @@ use crate::protocol::{Protocol, run_clear};
 use crate::registry::Registry;
 use crate::resolve::{Resolved, is_c, ready, resolve, shape, trace};
 use crate::scratch::scratch_of;
-use crate::settings::{ProtocolVariant, Run};
+use crate::settings::{Optimisation, ProtocolVariant, Run};
 use crate::sizing::{PlanParameters, expanded};
 use crate::text_key;
 use crate::traced::{TracedFile, all_tables};
@@ -189,7 +189,8 @@ fn with_clear_driver(
     outputs: &[Table],
     scratch: &Scratch,
 ) -> Result<Comparison, Failure> {
-    let planned = in_the_clear(traced, default_limit(), scratch)?;
+    // As it is, so that what the optimiser does is compared, too.
+    let planned = in_the_clear(traced, default_limit(), Optimisation::Off, scratch)?;
     let job = Job {
         planned: &planned,
         party: 0,
@@ -221,8 +222,10 @@ fn with_clear_driver(
 pub fn in_the_clear(
     traced: TracedFile,
     limit_bytes: u64,
+    optimisation: Optimisation,
     scratch: &Scratch,
 ) -> Result<PlannedFile, Failure> {
+    let variant = ProtocolVariant { optimisation, ..ProtocolVariant::default() };
     let situation = BudgetParameters {
         limit_bytes,
         least_limit_bytes: limit_bytes,
@@ -234,7 +237,7 @@ pub fn in_the_clear(
         protocol: CLEAR,
         parties: traced.computing,
         clients: 0,
-        variant: ProtocolVariant::default(),
+        variant,
         round_trip: Duration::ZERO,
         is_far: false,
         transport: Transport::Tcp,
@@ -250,7 +253,7 @@ pub fn in_the_clear(
         return PlannedFile::open(traced, &BudgetParameters { protocol, ..situation });
     }
     let terms = PlanParameters { limit_bytes, net: None, is_dealt: false, is_compared: true };
-    let run = (CLEAR, ProtocolVariant::default());
+    let run = (CLEAR, variant);
     let (traced, _) = expanded(&traced, run, terms, scratch)?;
     plan_within(&traced, CLEAR, &situation, scratch)
 }

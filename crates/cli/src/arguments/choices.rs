@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use phineus_session::choices::{
-    BroadcastChoice, Choice, NarrowMasks, OtExtension, VariantChoices, Y2aChoice,
+    BroadcastChoice, Choice, NarrowMasks, Optimisation, OtExtension, VariantChoices, Y2aChoice,
 };
 
 /// Reads the name of an alternative; help pages list the names with their meanings.
@@ -72,11 +72,16 @@ pub(crate) struct VariantArguments {
     #[arg(long, value_name = "WHEN", default_value = "auto", env = "PHINEUS_NARROW_MASKS")]
     #[arg(value_parser = choice::<NarrowMasks>())]
     narrow_masks: NarrowMasks,
+    /// Plans the program as it is. Otherwise each operation is computed in as few bits as its values
+    /// need before (clear, garbled, gmw, bmr and mixed). All parties state the same
+    #[arg(long)]
+    no_optimise: bool,
 }
 
 impl VariantArguments {
     pub(crate) fn choices(self) -> VariantChoices {
-        let VariantArguments { y2a, broadcast, narrow_masks } = self;
-        VariantChoices { y2a, broadcast, narrow_masks }
+        let VariantArguments { y2a, broadcast, narrow_masks, no_optimise } = self;
+        let optimisation = if no_optimise { Optimisation::Off } else { Optimisation::On };
+        VariantChoices { y2a, broadcast, narrow_masks, optimisation }
     }
 }

@@ -351,17 +351,24 @@ fn in_rounds(
             .map_or(NarrowMasks::Auto, |plan| ProtocolVariant::stated(plan).masks),
         scale: BatchScale::FULL,
     };
+    let optimisation =
+        description.plan.as_ref().map_or_else(Default::default, |plan| plan.optimisation);
+    let optimised = (protocol, optimisation);
+    let memory = PLANNER_MEMORY_BYTES;
+    let mut faults = planning::unproven_facts(&source, optimised, memory, scratch)?;
+    let narrowed = planning::narrowed(&source, optimised, memory, scratch)?;
+    let source = narrowed.unwrap_or(source);
     match planning::ordered(&source, protocol, parties, bounds, scratch)? {
-        None => Ok((source, Vec::new())),
+        None => Ok((source, faults)),
         Some(ordered) => {
             let variant = ProtocolVariant { y2a: bounds.y2a, ..ProtocolVariant::default() };
             let terms = CostTerms { parties, scale: bounds.scale, variant, masks: ordered.masks };
             let (assigned, ordered) = (ordered.assigned, ordered.ordered);
             let Some(mut model) = protocol.rounds(&terms) else {
-                return Ok((ordered, Vec::new()));
+                return Ok((ordered, faults));
             };
-            let mut faults =
-                check_order(&mut assigned.reader()?, &mut ordered.file.reader()?, &mut model)?;
+            let (before, after) = (&mut assigned.reader()?, &mut ordered.file.reader()?);
+            faults.extend(check_order(before, after, &mut model)?);
             if let Some(field) = protocol.field() {
                 faults.extend(planning::unproven_ranges(&source, field, bounds, scratch)?);
             }

@@ -401,7 +401,8 @@ fn run_in_the_clear(
     check_preprocessing(&traced, &run.preprocessing, false)?;
     let limit_bytes = run.resources.memory.bytes();
     progress.stage("planning");
-    let planned = verify::in_the_clear(traced, limit_bytes, &scratch)?;
+    let optimisation = run.together.variants.optimisation;
+    let planned = verify::in_the_clear(traced, limit_bytes, optimisation, &scratch)?;
     progress.stage("computing");
     let job = Job {
         planned: &planned,

@@ -53,6 +53,7 @@ pub fn instructions(file: &File) -> Vec<Instruction> {
 pub fn options(frame_count: u64, lookahead_frames: u64, lookahead_ns: u64) -> PlanOptions {
     PlanOptions {
         protocol: "test".to_string(),
+        optimisation: Default::default(),
         port_order: PortOrder::Near,
         memory_limit_bytes: 0,
         region_frames: 0,

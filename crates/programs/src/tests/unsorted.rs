@@ -104,6 +104,7 @@ fn planned_with<F: Field>(
     assert_eq!(faults.expect("it can be read"), Vec::<String>::new());
     let options = PlanOptions {
         protocol: "spdz".to_owned(),
+        optimisation: Default::default(),
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
         region_frames: 0,

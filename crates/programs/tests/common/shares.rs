@@ -86,6 +86,7 @@ pub fn planned_in_rounds(
     assert_eq!(faults.expect("readable"), Vec::<String>::new());
     let options = PlanOptions {
         protocol: protocol.to_string(),
+        optimisation: Default::default(),
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
         frame_count,

@@ -87,6 +87,7 @@ pub fn planned(
 ) -> Vec<u8> {
     let options = PlanOptions {
         protocol: protocol.to_string(),
+        optimisation: Default::default(),
         port_order: PortOrder::Given,
         memory_limit_bytes: 0,
         region_frames: 0,

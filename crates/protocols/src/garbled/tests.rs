@@ -44,6 +44,7 @@ fn write(instructions: &[Instruction], description: &Description) -> Vec<u8> {
 fn planned(program: &[u8], frame_count: u64, unit_bytes: u16) -> Vec<u8> {
     let options = PlanOptions {
         protocol: "garbled".to_string(),
+        optimisation: Default::default(),
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
         region_frames: 0,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{Difference, FAKE_PREPROCESSING, Peers, exchange, parse, settle};
-use crate::choices::{NARROW_MASKS, PreprocessingMode};
+use crate::choices::{NARROW_MASKS, NO_OPTIMISE, PreprocessingMode};
 use crate::failure::{Failure, codes};
 
 /// Settings that a party was started with, as it proposes them to the others.
@@ -195,6 +195,10 @@ fn compare_proposals(
     compare("program", &ours.program, &theirs.program);
     compare("protocol", &ours.protocol, &theirs.protocol);
     compare("the list of those who compute", &ours.computing, &theirs.computing);
+    let optimised = |proposal: &Proposal| {
+        proposal.variants.get(NO_OPTIMISE).map_or("not stated", |stated| stated.as_str()).to_owned()
+    };
+    compare(NO_OPTIMISE, &optimised(ours), &optimised(theirs));
     // Of another protocol it is something else anyway.
     if ours.protocol == theirs.protocol {
         let extension = |proposal: &Proposal| proposal.ot.clone().unwrap_or_default();

@@ -30,7 +30,9 @@ use crate::planned::PlannedFile;
 use crate::planning::with_least_of;
 use crate::progress::Progress;
 use crate::protocol::Protocol;
-use crate::settings::{Choice, NARROW_MASKS, PreprocessingMode, Run, network_text};
+use crate::settings::{
+    Choice, NARROW_MASKS, NO_OPTIMISE, Optimisation, PreprocessingMode, Run, network_text,
+};
 use crate::sizing::{self, PlanParameters, expanded, has_choices};
 use crate::stored::check_preprocessing;
 use crate::traced::{TracedFile, table_bytes};
@@ -84,6 +86,10 @@ fn proposal(
         None => run.preprocessing.name(),
     };
     let is_client = prepared.cast.is_client(prepared.party);
+    let optimisation = match run.together.variants.optimisation {
+        Optimisation::On => None,
+        Optimisation::Off => Some((NO_OPTIMISE, "stated".to_owned())),
+    };
     Ok(Proposal {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         program: prepared.program.clone(),
@@ -91,6 +97,7 @@ fn proposal(
         label: run.together.label.clone(),
         ot: takes_correlated.then(|| run.together.ot.name().to_owned()),
         variants: (run.together.variants.typed().into_iter())
+            .chain(optimisation)
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
         preprocessing: (takes_correlated

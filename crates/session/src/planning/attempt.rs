@@ -35,6 +35,7 @@ pub(super) fn plan_once(
 ) -> Result<PlanAttempt, Failure> {
     let options = PlanOptions {
         protocol: protocol.name().to_owned(),
+        optimisation: situation.variant.optimisation,
         port_order: protocol.port_order(),
         memory_limit_bytes: situation.limit_bytes,
         region_frames: PlanFigures::region_frames(&traced.description, situation),

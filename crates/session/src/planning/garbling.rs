@@ -53,6 +53,7 @@ impl<'a> GarblingPlanner<'a> {
         let page_bytes = PAGE_WIRES * 16;
         let options = PlanOptions {
             protocol: PROTOCOL.to_owned(),
+            optimisation: Default::default(),
             port_order: PortOrder::Given,
             memory_limit_bytes: self.situation.limit_bytes,
             region_frames: 0,

@@ -5,7 +5,9 @@ use std::process::{Command, Stdio};
 
 use phineus_engine::StorageBackend;
 use phineus_session::failure::Failure;
-use phineus_session::settings::{Choice, MemoryLimit, PreprocessingMode, Run, network_text};
+use phineus_session::settings::{
+    Choice, MemoryLimit, NO_OPTIMISE, Optimisation, PreprocessingMode, Run, network_text,
+};
 use phineus_tables::is_stdin;
 
 /// The report that a child leaves in its directory.
@@ -61,6 +63,9 @@ pub(super) fn child_command(
     command.arg("--ot").arg(together.ot.name());
     for (name, value) in together.variants.typed() {
         command.arg(name).arg(value);
+    }
+    if together.variants.optimisation == Optimisation::Off {
+        command.arg(NO_OPTIMISE);
     }
     if run.making.is_none() {
         command.arg("--report").arg(own.join(REPORT));

@@ -144,7 +144,11 @@ fn situation(
         parties: 2,
         clients: 0,
         // The caller knows.
-        variant: ProtocolVariant { ot: run.together.ot, ..ProtocolVariant::default() },
+        variant: ProtocolVariant {
+            ot: run.together.ot,
+            optimisation: run.together.variants.optimisation,
+            ..ProtocolVariant::default()
+        },
         round_trip: Duration::ZERO,
         is_far: false,
         transport: Transport::Tcp,

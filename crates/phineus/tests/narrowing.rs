@@ -1,0 +1,139 @@
+//! Circuits as small as the values: exact numbers of ANDs of C programs, and the option that leaves programs as
+//! they are.
+#![cfg(feature = "llvm")]
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Place, Result, wait};
+
+/// A function of two secret integers.
+struct Case {
+    /// The types of the parameters, with ranges, and of the result.
+    types: [&'static str; 3],
+    result: &'static str,
+    /// ANDs of the garbled program, and of the same as it is written.
+    ands: u64,
+    written: u64,
+}
+
+const CASES: &[Case] = &[
+    Case {
+        types: ["uint8_t", "uint8_t", "uint64_t"],
+        result: "(uint64_t)a * b",
+        ands: 120,
+        written: 3358,
+    },
+    Case {
+        types: ["PH_RANGE(0, 15) uint32_t", "PH_RANGE(0, 15) uint32_t", "uint32_t"],
+        result: "a * b",
+        ands: 28,
+        written: 946,
+    },
+    Case {
+        types: ["uint8_t", "uint8_t", "int"],
+        result: "(a - b) * (a - b)",
+        ands: 136,
+        written: 977,
+    },
+    Case {
+        types: ["uint32_t", "uint32_t", "uint64_t"],
+        result: "(uint64_t)a * b",
+        ands: 1508,
+        written: 3358,
+    },
+    Case {
+        types: ["uint8_t", "uint32_t", "uint64_t"],
+        result: "(uint64_t)a * b",
+        ands: 525,
+        written: 3358,
+    },
+    Case { types: ["uint8_t", "uint8_t", "int"], result: "a / (b + 1)", ands: 77, written: 832 },
+    Case { types: ["uint8_t", "uint8_t", "int"], result: "a + b", ands: 8, written: 31 },
+    Case { types: ["uint16_t", "uint8_t", "int"], result: "a + (b << 8)", ands: 8, written: 31 },
+];
+
+fn source(case: &Case) -> String {
+    let [a, b, result] = case.types;
+    format!(
+        "#include <phineus.h>\nPH_MAIN PH_OUT(ann) {result} f(PH_IN(ann) {a} a, PH_IN(ben) {b} b)\n\
+         {{\n    return {};\n}}\n",
+        case.result
+    )
+}
+
+#[test]
+fn circuits_are_as_small_as_the_values() -> Result {
+    let place = Place::new()?;
+    let mut wrong = Vec::new();
+    for case in CASES {
+        place.write("case.c", source(case))?;
+        for (option, wanted) in [("", case.ands), ("--no-optimise", case.written)] {
+            let line = format!("explain case.c --protocol garbled --json {option}");
+            let told = place.run(&line)?.succeeded()?.document()?;
+            let found = &told["plan"]["costs"]["and_gates"];
+            if *found != wanted {
+                wrong.push(format!("{} {option}: {found} ANDs, not {wanted}", case.result));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn narrowed_programs_give_what_plain_c_gives() -> Result {
+    let place = Place::new()?;
+    for (number, case) in CASES.iter().enumerate() {
+        place.write("case.c", source(case))?;
+        let [a, b] = [[255, 254], [0, 1], [1, 3]][number % 3];
+        let is_small = case.types[0].contains("RANGE");
+        let [a, b] = if is_small { [a & 15, b & 15] } else { [a, b] };
+        place.write("a.csv", format!("a\n{a}\n"))?;
+        place.write("b.csv", format!("b\n{b}\n"))?;
+        for protocol in ["clear", "garbled", "gmw", "bmr"] {
+            let run = "run case.c --local --verify --in ann=a.csv --in ben=b.csv";
+            let done = place.run(&format!("{run} --protocol {protocol}"))?.succeeded()?;
+            done.says("equals the plaintext answer: yes")?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn plans_state_whether_programs_were_optimised() -> Result {
+    let place = Place::new()?;
+    place.write("case.c", source(&CASES[0]))?;
+    for protocol in ["garbled", "gmw", "bmr", "mixed"] {
+        for option in ["", "--no-optimise"] {
+            place
+                .run(&format!("plan case.c --protocol {protocol} --out x.plan {option}"))?
+                .succeeded()?;
+            place.run("check x.plan --program case.c")?.succeeded()?.says("right")?;
+            let shown = place.run("show x.plan")?.succeeded()?;
+            let is_stated = shown.stdout.contains("plan optimisation \"off\"");
+            assert_eq!(is_stated, !option.is_empty(), "{protocol} {option}");
+        }
+    }
+    Ok(())
+}
+
+/// Parties that plan other programs must not begin a run.
+#[test]
+fn all_parties_optimise_or_none_does() -> Result {
+    let place = Place::new()?;
+    place.write("case.c", source(&CASES[0]))?;
+    place.write("a.csv", "a\n200\n")?;
+    place.write("b.csv", "b\n77\n")?;
+    place.parties(&["ann", "ben"])?;
+    let start = |name: &str, file: &str, more: &str| {
+        let who = format!("--as {name} --id-dir id_{name} --in {file}.csv --report none");
+        place.start(&format!("run case.c --protocol garbled {who} {more}"))
+    };
+    let children = [start("ann", "a", "")?, start("ben", "b", "--no-optimise")?];
+    for child in children {
+        wait(child, Duration::from_secs(60))?.failed_with(7)?.says("--no-optimise is")?;
+    }
+    Ok(())
+}

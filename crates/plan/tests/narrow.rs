@@ -1,0 +1,357 @@
+//! The oracle of narrowing: a narrowed program gives what the program gives, and all that narrowing relies on
+//! about a value holds for it.
+//!
+//! Random programs, whose inputs are often extended from narrow ones and masked, are computed in the clear before
+//! and after, on inputs at the boundaries of their types. See docs/planning.md, section 11.
+
+use std::collections::HashMap;
+use std::io::Cursor;
+
+use phineus_bytecode::binary::to_bytes;
+use phineus_bytecode::random::{RandomOptions, SeededRng, Seeds, random_program, with_sharings};
+use phineus_bytecode::{
+    CarriedSlot, Description, ElementType, FileKind, Instruction, Lane, Lanes, Op, ProgramReader,
+    Sharing, mask_of, verify_without_ports,
+};
+use phineus_plan::{NarrowClaim, NarrowOptions, Scratch, check_narrow, narrow};
+
+/// Number of programs that the oracle computes instead of the few of an ordinary test.
+const PROGRAMS_VARIABLE: &str = "PHINEUS_ORACLE_PROGRAMS";
+const PROGRAMS: u64 = 4000;
+/// Sets of inputs that each program is computed on.
+const INPUTS: u64 = 4;
+
+type Fault = String;
+
+/// A program, and the next name of a value.
+struct ProgramEditor<'a> {
+    random: &'a mut SeededRng,
+    made: Vec<Instruction>,
+    next: u64,
+}
+
+impl ProgramEditor<'_> {
+    fn push(&mut self, mut i: Instruction) -> u64 {
+        for k in 0..i.result_count() {
+            i.results[k] = self.next;
+            self.next += 1;
+        }
+        self.made.push(i);
+        i.results[0]
+    }
+
+    fn constant(&mut self, element: ElementType, lanes: u32) -> u64 {
+        let mut constant = Instruction::new(Op::Constant, element, lanes);
+        constant.immediates = self.random.lane(element.width()).into_limbs();
+        self.push(constant)
+    }
+
+    /// An input of the type of `i`, of fewer bits or with a mask on them.
+    fn narrow_input(&mut self, i: &Instruction) -> u64 {
+        let (width, lanes) = (i.element.width(), i.lanes);
+        match self.random.below(4) {
+            0 | 1 => {
+                let from = self.random.below(u64::from(width)) as u16 + 1;
+                let mut input = *i;
+                input.element = ElementType::unsigned(from);
+                let input = self.push(input);
+                let mut cast = Instruction::new(Op::Cast, i.element, lanes);
+                cast.immediates[..2].copy_from_slice(&[from.into(), self.random.below(2)]);
+                cast.operands[0] = input;
+                self.push(cast)
+            }
+            2 => {
+                let (input, mask) = (self.push(*i), self.constant(i.element, lanes));
+                let op = *self.random.pick(&[Op::And, Op::Or, Op::Rem, Op::Min, Op::Max]);
+                let mut masked = Instruction::new(op, i.element, lanes);
+                masked.operands[..2].copy_from_slice(&[input, mask]);
+                self.push(masked)
+            }
+            _ => {
+                let input = self.push(*i);
+                let op = *self.random.pick(&[Op::ShiftLeft, Op::ShiftRight]);
+                let mut shifted = Instruction::new(op, i.element, lanes);
+                shifted.immediates[0] = self.random.below(u64::from(width) + 1);
+                shifted.operands[0] = input;
+                self.push(shifted)
+            }
+        }
+    }
+}
+
+/// A random program of which half of the inputs are narrow, and which carries some values on.
+fn program(seed: u64) -> (Vec<Instruction>, Description) {
+    let random = &mut SeededRng::new(seed);
+    let width_max = *random.pick(&[2, 4, 8, 9, 17, 33, 64, 80, 128, 256]);
+    let options = RandomOptions {
+        instruction_count: 4 + random.below(40) as usize,
+        width_max,
+        wires_max: if random.one_in(8) { 1408 } else { 256 },
+        live_max: 2 + random.below(24) as usize,
+        ops: integer_ops(random),
+        ..RandomOptions::default()
+    };
+    let (program, mut description) = random_program(random.next_u64(), &options);
+    let mut editor = ProgramEditor { random, made: Vec::new(), next: 0 };
+    let mut names: HashMap<u64, u64> = HashMap::new();
+    for i in &program {
+        let mut i = *i;
+        for k in 0..i.operands().len() {
+            i.operands[k] = names[&i.operands[k]];
+        }
+        let old = i.results;
+        if i.op == Op::Input {
+            i.op = Op::Load;
+            i.immediates = [editor.next, 0, 0, 0];
+            let is_narrow = !editor.random.one_in(3);
+            let name = if is_narrow { editor.narrow_input(&i) } else { editor.push(i) };
+            names.insert(old[0], name);
+            continue;
+        }
+        let first = editor.push(i);
+        let results = old.iter().take(i.result_count());
+        names.extend(results.copied().zip(first..));
+    }
+    let made = with_sharings_of(editor.random, &editor.made);
+    // The verifier wants to know the carried values, whatever they are.
+    let slots = made.iter().filter(|i| i.op == Op::Load).map(|i| i.immediates[0]).max();
+    let slot = CarriedSlot { element: ElementType::BIT, lanes: 1 };
+    description.slots = vec![slot; slots.map_or(0, |most| most as usize + 1)].into();
+    for i in made.iter().filter(|i| i.op == Op::Load) {
+        let slot = CarriedSlot { element: i.element, lanes: i.lanes };
+        let mut slots = description.slots.to_vec();
+        slots[i.immediates[0] as usize] = slot;
+        description.slots = slots.into();
+    }
+    (made, description)
+}
+
+/// All operations, or those that widths matter to.
+fn integer_ops(random: &mut SeededRng) -> Option<Vec<Op>> {
+    let all = phineus_bytecode::OPS.iter().map(|info| info.op);
+    let is_wide = |op: Op| (op as u8) >= Op::Aes128 as u8;
+    random.one_in(2).then(|| all.filter(|&op| !is_wide(op) && !op.is_lane_movement()).collect())
+}
+
+/// The same in one sharing, or in several.
+fn with_sharings_of(random: &mut SeededRng, program: &[Instruction]) -> Vec<Instruction> {
+    if !random.one_in(4) {
+        return program.to_vec();
+    }
+    with_sharings(program, |i| {
+        let width = (0..i.operands().len()).map(|k| i.operand_shape(k).width).max();
+        let width = width.unwrap_or(0).max(i.element.width());
+        let is_widening = i.op == Op::LaneSum && i.immediates[0] != u64::from(width);
+        let is_arithmetic = i.op.is_arithmetic() && width <= 64 && !is_widening;
+        match random.below(if is_arithmetic { 4 } else { 3 }) {
+            0 => Sharing::Any,
+            1 => Sharing::Garbled,
+            2 => Sharing::Boolean,
+            _ => Sharing::Arithmetic,
+        }
+    })
+}
+
+/// Lanes for what an instruction brings in, all of them at a boundary or any: the same each time.
+fn brought(seed: u64, i: &Instruction) -> Lanes {
+    let lane = |k: u32| {
+        let mixed = [u64::from(k), i.immediates[0]];
+        let mixed = mixed.iter().fold(seed, |seed, &part| SeededRng::new(seed ^ part).next_u64());
+        SeededRng::new(mixed).lane(i.element.width())
+    };
+    (0..i.lanes).map(lane).collect()
+}
+
+/// The values of a program by name, and what it gives out, in order.
+fn meaning(program: &[Instruction], seed: u64) -> (HashMap<u64, Lanes>, Vec<Lanes>) {
+    let (mut values, mut given): (HashMap<u64, Lanes>, _) = (HashMap::new(), Vec::new());
+    for i in program {
+        let operands: Vec<Lanes> = i.operands().iter().map(|name| values[name].clone()).collect();
+        let results = match i.op {
+            Op::Load => vec![brought(seed, i)],
+            Op::Output => {
+                given.push(operands[0].clone());
+                continue;
+            }
+            op => (op.info().meaning.expect("it computes"))(i, &operands),
+        };
+        values.extend(i.results().iter().copied().zip(results));
+    }
+    (values, given)
+}
+
+/// Any cost, the same each time: each form of an operation must be right, not only the cheapest.
+fn and_gates(seed: u64, i: &Instruction) -> u64 {
+    let key = (i.op as u64) << 16 | u64::from(i.element.width()) << 1;
+    let key = key | u64::from(i.element.is_signed());
+    SeededRng::new(seed ^ SeededRng::new(key).next_u64()).below(1000)
+}
+
+/// A narrowed program, and what was relied on.
+fn narrowed(
+    program: &[Instruction],
+    description: &Description,
+    seed: u64,
+) -> Result<(Vec<Instruction>, Vec<NarrowClaim>), Fault> {
+    let bytes = to_bytes(FileKind::Program, program, description).expect("in memory");
+    let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+    let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
+    let (has_rounds, and_gates) = (seed % 2 == 0, |i: &Instruction| and_gates(seed, i));
+    let options =
+        NarrowOptions { and_gates: &and_gates, has_rounds, planner_memory_bytes: 64 << 20 };
+    let mut claims = Vec::new();
+    let claim = |claim: &NarrowClaim| claims.push(*claim);
+    let made = narrow(&mut reader, Vec::new(), &scratch, options, claim);
+    let bytes = made.map_err(|error| format!("it cannot be narrowed: {error}"))?.output;
+    let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+    let mut made = Vec::new();
+    let visit = |i: &Instruction| -> Result<(), phineus_bytecode::Error> {
+        made.push(*i);
+        Ok(())
+    };
+    reader.for_each(visit).expect("just written");
+    let violations = verify_without_ports(&mut reader, true).expect("just written");
+    match violations.first() {
+        Some(violation) => Err(format!("the narrowed program is wrong: {violation}")),
+        None => Ok((made, claims)),
+    }
+}
+
+/// Claims that the independent checker cannot prove.
+fn unproven(
+    program: &[Instruction],
+    description: &Description,
+    claims: &[NarrowClaim],
+) -> Vec<Fault> {
+    let bytes = to_bytes(FileKind::Program, program, description).expect("in memory");
+    let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+    check_narrow(&mut reader, claims).expect("just written")
+}
+
+/// A lane as a signed integer, if 128 bits hold it.
+fn signed(value: u128, width: u16) -> i128 {
+    let shift = 128 - u32::from(width);
+    ((value << shift) as i128) >> shift
+}
+
+/// Holds a claim against the lanes of the value.
+fn holds(claim: &NarrowClaim, lanes: &[Lane], width: u16) -> Result<(), Fault> {
+    if width > 128 {
+        return Ok(());
+    }
+    for lane in lanes {
+        let value = u128::try_from(*lane).expect("it has as many bits");
+        let is_known = value & claim.zeros == 0 && value & claim.ones == claim.ones;
+        let is_within = (claim.unsigned.0..=claim.unsigned.1).contains(&value);
+        let is_signed_within = (claim.signed.0..=claim.signed.1).contains(&signed(value, width));
+        if !(is_known && is_within && is_signed_within) {
+            return Err(format!("a lane is {value:#x}, and claimed is {claim:x?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Holds the needed bits of a value against those of the narrowed program.
+fn is_placed(
+    claim: &NarrowClaim,
+    (lanes, width): (&[Lane], u16),
+    values: &HashMap<u64, Lanes>,
+) -> Result<(), Fault> {
+    for (k, lane) in lanes.iter().enumerate() {
+        let bit = |at: u16| match claim.place {
+            None => claim.ones >> at & 1 == 1,
+            Some(place) if at < place.offset => claim.ones >> at & 1 == 1,
+            Some(place) => {
+                let (source, last) = (values[&place.name][k], place.length - 1);
+                let bit = |at: u16| source.bit(usize::from(place.start + at));
+                match at - place.offset {
+                    inner if inner <= last => bit(inner),
+                    _ => place.is_signed && bit(last),
+                }
+            }
+        };
+        let is_needed = |at: u16| width > 128 || claim.demanded >> at & 1 == 1;
+        if let Some(wrong) = (0..width).find(|&at| is_needed(at) && bit(at) != lane.bit(at.into()))
+        {
+            return Err(format!("bit {wrong} of lane {k} is {}: {claim:x?}", bit(wrong)));
+        }
+    }
+    Ok(())
+}
+
+/// Narrows and computes a random program; says what is wrong.
+fn examine(seed: u64) -> Result<(), Fault> {
+    let (program, description) = program(seed);
+    let (made, claims) = narrowed(&program, &description, seed)?;
+    if let Some(fault) = unproven(&program, &description, &claims).first() {
+        return Err(format!("not proven: {fault}"));
+    }
+    let mut widths = HashMap::new();
+    for i in &program {
+        for (k, &name) in i.results().iter().enumerate() {
+            widths.insert(name, (i.result_shape(k).width, i.op));
+        }
+    }
+    for k in 0..INPUTS {
+        let inputs = seed.wrapping_add(k);
+        let (values, given) = meaning(&program, inputs);
+        let (narrow_values, narrow_given) = meaning(&made, inputs);
+        for claim in &claims {
+            let (width, op) = widths[&claim.value];
+            let (lanes, name) = (&values[&claim.value], op.info().name);
+            let at = |fault: Fault| format!("%{} = {name} u{width}: {fault}", claim.value);
+            holds(claim, lanes, width).map_err(at)?;
+            is_placed(claim, (lanes, width), &narrow_values).map_err(at)?;
+        }
+        if given != narrow_given {
+            return Err(format!("other outputs: {given:?} and {narrow_given:?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn narrowed_programs_give_the_same_and_all_claims_hold() {
+    let count = std::env::var(PROGRAMS_VARIABLE)
+        .map_or(PROGRAMS, |text| text.parse().expect("PHINEUS_ORACLE_PROGRAMS is a number"));
+    let mut seeds = Seeds::fresh();
+    for number in 1..=count {
+        let seed = seeds.draw();
+        if let Err(fault) = examine(seed) {
+            panic!("program {number}: {fault}");
+        }
+    }
+}
+
+/// The checker refuses claims with a bit that is another one, and with bounds that leave out a value.
+#[test]
+fn the_checker_finds_planted_claims() {
+    let mut seeds = Seeds::fresh();
+    let mut planted = 0;
+    while planted < 300 {
+        let (program, description) = program(seeds.draw());
+        let (_, claims) = narrowed(&program, &description, 0).expect("it can be narrowed");
+        for claim in claims.iter().filter(|claim| claim.zeros | claim.ones != 0) {
+            let known = claim.zeros | claim.ones;
+            let flipped = known & known.wrapping_neg();
+            let (zeros, ones) = (claim.zeros ^ flipped, claim.ones ^ flipped);
+            let bits = NarrowClaim { zeros, ones, ..*claim };
+            let (low, high) = claim.unsigned;
+            let less = NarrowClaim { unsigned: (low, high.wrapping_sub(1)), ..*claim };
+            let wrong = [Some(bits), (high > 0).then_some(less)];
+            for wrong in wrong.into_iter().flatten() {
+                let faults = unproven(&program, &description, &[wrong]);
+                assert_eq!(faults.len(), 1, "{wrong:x?}");
+            }
+            planted += 1;
+        }
+    }
+}
+
+/// All lanes are below two to their width.
+#[test]
+fn what_is_brought_is_of_its_type() {
+    let mut load = Instruction::new(Op::Load, ElementType::unsigned(5), 9);
+    load.immediates[0] = 3;
+    assert!(brought(7, &load).iter().all(|lane| *lane <= mask_of(5)));
+}
