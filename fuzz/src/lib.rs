@@ -73,6 +73,7 @@ fn plan_program(reader: &mut ProgramReader<Cursor<&[u8]>>) {
     for port_order in [PortOrder::Near, PortOrder::Given] {
         let options = PlanOptions {
             protocol: "fuzz".to_owned(),
+            optimisation: Default::default(),
             port_order,
             memory_limit_bytes: 0,
             frame_count: 9,

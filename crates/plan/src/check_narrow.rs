@@ -34,7 +34,7 @@ type Trit = Option<bool>;
 /// From the first to the second, both included.
 type Bounds = (Integer, Integer);
 
-/// What is known of a value.
+/// Derived facts about a value.
 #[derive(Clone, Debug)]
 struct Known {
     width: u16,
@@ -166,7 +166,7 @@ impl Known {
         self.unsigned.0 == Integer::ZERO
     }
 
-    /// What a claim says that does not follow.
+    /// Returns the first part of a claim that does not follow.
     fn refutes(&self, claim: &NarrowClaim) -> Option<String> {
         let claimed = |k: u16| match (claim.zeros >> k & 1, claim.ones >> k & 1) {
             (0, 0) => None,

@@ -41,7 +41,7 @@ use notes::{BlockStack, InstructionNotes, decode, encode, read_facts, write_fact
 use transfer::results;
 use views::{Emitter, NarrowedValue};
 
-/// What narrowing has to know of the protocol.
+/// Properties of the protocol that narrowing depends on.
 #[derive(Clone, Copy)]
 pub struct NarrowOptions<'a> {
     /// ANDs of an instruction of one lane, by which forms of a product are compared.
@@ -52,7 +52,7 @@ pub struct NarrowOptions<'a> {
     pub planner_memory_bytes: u64,
 }
 
-/// What narrowing relies on about a value of the program.
+/// Facts and bits of a value of the program that narrowing relies on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NarrowClaim {
     /// The value.

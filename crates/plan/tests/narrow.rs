@@ -196,7 +196,7 @@ fn narrowed(
     let bytes = to_bytes(FileKind::Program, program, description).expect("in memory");
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
-    let (has_rounds, and_gates) = (seed % 2 == 0, |i: &Instruction| and_gates(seed, i));
+    let (has_rounds, and_gates) = (seed.is_multiple_of(2), |i: &Instruction| and_gates(seed, i));
     let options =
         NarrowOptions { and_gates: &and_gates, has_rounds, planner_memory_bytes: 64 << 20 };
     let mut claims = Vec::new();

@@ -149,6 +149,7 @@ fn plans(parties: usize, instances: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> 
     let ordered = ordered.0;
     let mut options = PlanOptions {
         protocol: "bmr".to_string(),
+        optimisation: Default::default(),
         port_order: phineus_bytecode::PortOrder::Given,
         memory_limit_bytes: 0,
         region_frames: 0,

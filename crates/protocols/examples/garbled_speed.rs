@@ -127,6 +127,7 @@ fn program(op: Op, width: u16, lanes: u32, gates: u64) -> Result<Vec<u8>, Failur
     let bytes = writer.finish(&description)?.0;
     let options = PlanOptions {
         protocol: "garbled".to_string(),
+        optimisation: Default::default(),
         port_order: phineus_bytecode::PortOrder::Near,
         memory_limit_bytes: 0,
         region_frames: 0,

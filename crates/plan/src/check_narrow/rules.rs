@@ -1,11 +1,11 @@
-//! What follows for the results of each operation.
+//! Derivation of facts about the results of each operation.
 
 use phineus_bytecode::{Instruction, Lane, Op};
 
 use super::integers::{Integer, at_most, divided, halved, is_negative, magnitude, power, times};
 use super::{Bounds, Known, Trit, greatest, least};
 
-/// What is known of the results of `i`.
+/// Derives facts about the results of `i`.
 pub(super) fn results(i: &Instruction, o: &[&Known]) -> Vec<Known> {
     let count = i.result_count();
     let nothing: Vec<Known> = (0..count).map(|k| Known::nothing(i.result_shape(k).width)).collect();

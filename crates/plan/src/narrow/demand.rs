@@ -1,6 +1,6 @@
 //! Backward: which bits of its operands an instruction depends on, given those needed of its results.
 //!
-//! What is not needed may be anything in the narrowed program. Known bits between needed ones are
+//! Bits that are not needed may be anything in the narrowed program. Known bits between needed ones are
 //! computed along with them, so they count as needed; those above and below are not computed.
 
 use phineus_bytecode::limits::{OPERANDS_MAX, RESULTS_MAX};
@@ -24,7 +24,7 @@ pub(super) struct Extent {
     pub(super) wanted: u128,
 }
 
-/// Whether the needed bits of a value are known, so that nothing of it is computed.
+/// Returns whether the needed bits of a value are known, so that nothing of it is computed.
 pub(super) fn is_known(facts: &Facts, demanded: u128) -> bool {
     demanded == 0 || facts.is_tracked() && demanded & !facts.known() == 0
 }
@@ -48,9 +48,9 @@ pub(super) fn extent(facts: &Facts, demanded: u128) -> Extent {
     Extent { low, high, is_signed, wanted: folded & above(low) }
 }
 
-/// Whether an instruction is left at its width: sums and products modulo a power of two are of
+/// Returns whether an instruction is left at its width: sums and products modulo a power of two are of
 /// shares.
-pub(super) fn is_kept_whole(i: &Instruction) -> bool {
+pub(super) fn is_left_whole(i: &Instruction) -> bool {
     let is_arithmetic = |sharing: Sharing| match sharing {
         Sharing::Arithmetic => true,
         Sharing::Any | Sharing::Boolean | Sharing::Garbled => false,
@@ -59,7 +59,7 @@ pub(super) fn is_kept_whole(i: &Instruction) -> bool {
     is_arithmetic(i.element.sharing()) || converts
 }
 
-/// What is needed of the results that an instruction gives together: all of those in arithmetic sharing,
+/// Needed bits of results that an instruction gives together: all of those in arithmetic sharing,
 /// and the same bits of both.
 pub(super) fn joined(i: &Instruction, demanded: [u128; RESULTS_MAX]) -> [u128; RESULTS_MAX] {
     let whole = |k: usize| match k < i.result_count() && demanded != [0; RESULTS_MAX] {
@@ -67,7 +67,7 @@ pub(super) fn joined(i: &Instruction, demanded: [u128; RESULTS_MAX]) -> [u128; R
         false => 0,
     };
     match i.op {
-        _ if is_kept_whole(i) => [whole(0), whole(1)],
+        _ if is_left_whole(i) => [whole(0), whole(1)],
         // Both results have the same bits.
         Op::CondSwap | Op::LaneDeinterleave => [demanded[0] | demanded[1]; 2],
         _ => demanded,
@@ -84,7 +84,7 @@ pub(super) fn operands(
         true => mask(i.operand_shape(k).width),
         false => 0,
     });
-    if is_kept_whole(i) || i.op.info().meaning.is_none() || i.result_count() == 0 {
+    if is_left_whole(i) || i.op.info().meaning.is_none() || i.result_count() == 0 {
         return all;
     }
     let [Extent { high, wanted, .. }, second] = [0, 1].map(|k| extent(&facts[k], demanded[k]));

@@ -60,7 +60,7 @@ where
         Ok(())
     }
 
-    /// What is known of an operand; nothing of one that is not needed.
+    /// Facts about an operand; none about one that is not needed.
     fn facts(&self, i: &Instruction, k: usize) -> Facts {
         let name = i.operands[k];
         match self.values.contains(name) {
@@ -174,7 +174,7 @@ where
 
     fn emit(&mut self, i: &Instruction, notes: &InstructionNotes) -> Result<ResultViews, Error> {
         let has_meaning = i.op.info().meaning.is_some();
-        if !has_meaning || i.result_count() == 0 || demand::is_kept_whole(i) {
+        if !has_meaning || i.result_count() == 0 || demand::is_left_whole(i) {
             return self.whole(i);
         }
         let e = extent(&notes.facts[0], notes.demanded[0]);

@@ -30,7 +30,7 @@ pub(crate) fn signed_bounds(width: u16) -> (i128, i128) {
     (!most, most)
 }
 
-/// What is known of all lanes of a value.
+/// Facts about all lanes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) width: u16,
@@ -60,7 +60,7 @@ impl Facts {
         when.map_or(Facts::unknown(1), |when| Facts::constant(1, u128::from(when)))
     }
 
-    /// Whether anything can be known.
+    /// Returns whether anything can be known.
     pub(crate) fn is_tracked(&self) -> bool {
         self.width <= TRACKED_WIDTH_MAX
     }
@@ -74,7 +74,7 @@ impl Facts {
         (self.is_tracked() && self.low == self.high).then_some(self.low)
     }
 
-    /// Whether it is never negative.
+    /// Returns whether it is never negative.
     pub(crate) fn is_natural(&self) -> bool {
         self.least >= 0
     }
@@ -143,7 +143,7 @@ impl Facts {
         }
     }
 
-    /// What is known of a value that has one of two facts.
+    /// Facts about a value of which one of two facts is true.
     pub(crate) fn union(self, other: Facts) -> Facts {
         Facts {
             width: self.width,

@@ -1,4 +1,4 @@
-//! What one pass of narrowing leaves for the next: records by frame, in a scratch file.
+//! Records that one pass of narrowing leaves for the next, by frame, in a scratch file.
 //!
 //! Passes go over a program in opposite directions, so the file is a stack of blocks, one for each
 //! frame of instructions. What is read is cut off.
@@ -62,7 +62,7 @@ impl BlockStack {
     }
 }
 
-/// What is known of an instruction's results, and which bits of them are needed.
+/// Facts about an instruction's results, and their needed bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InstructionNotes {
     pub(super) facts: [Facts; RESULTS_MAX],

@@ -325,7 +325,7 @@ fn extreme(i: &Instruction, o: &[Facts]) -> Facts {
     }
 }
 
-/// Whether the least or greatest of two is the second one, if that is always or never so.
+/// Returns whether the least or greatest of two is the second one, if that is always or never so.
 pub(super) fn picks_second(i: &Instruction, a: &Facts, b: &Facts) -> Option<bool> {
     match i.op {
         Op::Min => less(b, a, i.element.is_signed()),
@@ -342,7 +342,7 @@ fn equal(a: &Facts, b: &Facts) -> Option<bool> {
     a.as_constant().zip(b.as_constant()).map(|(a, b)| a == b)
 }
 
-/// Whether `a < b`, if that is always or never so.
+/// Returns whether `a < b`, if that is always or never so.
 fn less(a: &Facts, b: &Facts, is_signed: bool) -> Option<bool> {
     let (always, never) = match is_signed {
         true => (a.most < b.least, a.least >= b.most),

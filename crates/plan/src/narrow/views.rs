@@ -112,7 +112,7 @@ impl NarrowedValue {
 pub(super) struct Emitter<E> {
     emit: E,
     next_name: u64,
-    /// What has been computed since it was last asked for, without movements and constants.
+    /// Instructions that were emitted for the one at hand, without movements and constants.
     computed: Vec<Instruction>,
 }
 

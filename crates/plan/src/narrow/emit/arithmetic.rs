@@ -20,7 +20,7 @@ struct ProductForm {
     shape: ProductShape,
 }
 
-/// What the factors of a product are.
+/// The factors of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProductShape {
     /// The low bits of the operands.

@@ -12,7 +12,7 @@ use crate::narrow::views::{View, limbs};
 /// Runs of equal bits in a mask that are worth their instructions.
 const RUNS_MAX: usize = 8;
 
-/// What takes the place of a run of bits.
+/// Source of a run of bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunSource {
     /// The same bits of the other operand, or copies of the selecting bit.

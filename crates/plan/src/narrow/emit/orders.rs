@@ -100,7 +100,7 @@ where
         Ok(View::within(name, w, e))
     }
 
-    /// Whether all bits, any bit, or an odd number of bits are 1.
+    /// Emits the test whether all bits, any bit, or an odd number of bits are 1.
     pub(super) fn reduction(&mut self, i: &Instruction) -> Result<View, Error> {
         let a = self.facts(i, 0);
         let width = match i.op {

@@ -100,7 +100,7 @@ where
         Ok(views)
     }
 
-    /// What is wanted of the low bits of the operands.
+    /// Emits the division of the low bits of the operands; returns the results that are wanted.
     fn divided(
         &mut self,
         i: &Instruction,
@@ -146,7 +146,7 @@ where
         Ok([quotient, remainder])
     }
 
-    /// Whether any of `width` bits is 1. A reduction has the width of its operand.
+    /// Emits the test whether any of `width` bits is 1. A reduction has the width of its operand.
     fn any_bit(&mut self, i: &Instruction, name: u64, width: u16) -> Result<u64, Error> {
         self.of_naturals(i, Op::AnyBit, width, &[name], &[])
     }
