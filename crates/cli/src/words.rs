@@ -29,6 +29,7 @@ fn option(field: RunField) -> &'static str {
         RunField::MaxIterations => "--max-iterations",
         RunField::Memory => "--memory",
         RunField::NarrowMasks => "--narrow-masks",
+        RunField::Optimisation => "--no-optimise",
         RunField::Ot => "--ot",
         RunField::Parameters => "--param",
         RunField::Preprocessing => "--preprocessing",

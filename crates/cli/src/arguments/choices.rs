@@ -72,8 +72,8 @@ pub(crate) struct VariantArguments {
     #[arg(long, value_name = "WHEN", default_value = "auto", env = "PHINEUS_NARROW_MASKS")]
     #[arg(value_parser = choice::<NarrowMasks>())]
     narrow_masks: NarrowMasks,
-    /// Plans the program as it is. Otherwise each operation is computed in as few bits as its values
-    /// need before (clear, garbled, gmw, bmr and mixed). All parties state the same
+    /// Plan the program as it is. Otherwise clear, garbled, gmw, bmr and mixed compute each operation
+    /// in as few bits as its values need. All parties state the same
     #[arg(long)]
     no_optimise: bool,
 }

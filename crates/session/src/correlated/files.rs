@@ -197,7 +197,9 @@ impl From<StoreError> for Failure {
                     .field(RunField::Parameters)
                     .and(", ")
                     .field(RunField::Protocol)
-                    .and(" and rows, `run` no ")
+                    .and(", rows and ")
+                    .field(RunField::Optimisation)
+                    .and(" or not, `run` no ")
                     .field(RunField::Slice)
                     .and(", and both, below 256 MiB (spdz: 1280 MiB), the same least ")
                     .field(RunField::Memory),
