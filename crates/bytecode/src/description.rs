@@ -249,7 +249,7 @@ pub struct PlanDescription {
     pub program_hash: String,
     /// The protocol that it was planned for.
     pub protocol: String,
-    /// Whether it was optimised before.
+    /// Off where `program_hash` is that of a program in the widths of its front end.
     #[serde(default, skip_serializing_if = "Optimisation::is_on")]
     pub optimisation: Optimisation,
     /// Where it has inputs and outputs.

@@ -357,7 +357,8 @@ impl Value {
         self.unary(Op::Parity, self.element(), [0; 4])
     }
 
-    /// The same integer. In a field it is reduced to the range of its type here, and not again where it selects something.
+    /// Reduces an integer in a field to the range of its type, so that later selections need not.
+    /// Elsewhere it changes nothing.
     #[track_caller]
     pub fn reduced(&self) -> Value {
         self.unary(Op::Reduce, self.element(), [0; 4])

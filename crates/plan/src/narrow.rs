@@ -112,7 +112,7 @@ impl NarrowClaim {
 pub struct Narrowed<W> {
     /// The output that it was written to.
     pub output: W,
-    /// Its figures.
+    /// Hash, number of instructions and bytes of the narrowed program.
     pub written: FileSummary,
     /// Whether anything is computed in fewer bits than in the program, or left out. If not, only bits are moved
     /// elsewhere, and the program is as good.
@@ -221,12 +221,14 @@ fn find_demands<R: Read + Seek>(
         program.read_frame(frame, &mut instructions)?;
         facts.pop(&mut bytes)?;
         read_notes(&instructions, &bytes, &mut found);
-        for (i, notes) in instructions.iter().zip(&mut found).rev() {
-            need(&mut needed, i, notes);
+        for (i, found) in instructions.iter().zip(&mut found).rev() {
+            need(&mut needed, i, found);
             index -= 1;
             let position = Position { read: index, all: count };
             tables.count(
-                notes_bytes(&needed, facts) + facts.memory_bytes(),
+                needed.memory_bytes_after(OPERANDS_MAX)
+                    + facts.memory_bytes()
+                    + notes.memory_bytes(),
                 needed.len(),
                 position,
             )?;
@@ -235,11 +237,6 @@ fn find_demands<R: Read + Seek>(
         notes.push(&bytes)?;
     }
     Ok(())
-}
-
-/// Bytes of the second pass's table while an instruction's operands come in.
-fn notes_bytes(needed: &NameTable<u128>, facts: &BlockStack) -> u64 {
-    needed.memory_bytes_after(OPERANDS_MAX) + facts.memory_bytes()
 }
 
 /// The notes of a frame, with facts alone.

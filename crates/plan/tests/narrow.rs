@@ -4,6 +4,8 @@
 //! Random programs, whose inputs are often extended from narrow ones and masked, are computed in the clear before
 //! and after, on inputs at the boundaries of their types. See docs/planning.md, section 11.
 
+mod oracle;
+
 use std::collections::HashMap;
 use std::io::Cursor;
 
@@ -15,8 +17,7 @@ use phineus_bytecode::{
 };
 use phineus_plan::{NarrowClaim, NarrowOptions, Scratch, check_narrow, narrow};
 
-/// Number of programs that the oracle computes instead of the few of an ordinary test.
-const PROGRAMS_VARIABLE: &str = "PHINEUS_ORACLE_PROGRAMS";
+/// Number of programs in an ordinary test.
 const PROGRAMS: u64 = 4000;
 /// Sets of inputs that each program is computed on.
 const INPUTS: u64 = 4;
@@ -133,7 +134,7 @@ fn integer_ops(random: &mut SeededRng) -> Option<Vec<Op>> {
     random.one_in(2).then(|| all.filter(|&op| !is_wide(op) && !op.is_lane_movement()).collect())
 }
 
-/// The same in one sharing, or in several.
+/// Gives instructions one sharing, or a sharing each.
 fn with_sharings_of(random: &mut SeededRng, program: &[Instruction]) -> Vec<Instruction> {
     if !random.one_in(4) {
         return program.to_vec();
@@ -312,15 +313,7 @@ fn examine(seed: u64) -> Result<(), Fault> {
 
 #[test]
 fn narrowed_programs_give_the_same_and_all_claims_hold() {
-    let count = std::env::var(PROGRAMS_VARIABLE)
-        .map_or(PROGRAMS, |text| text.parse().expect("PHINEUS_ORACLE_PROGRAMS is a number"));
-    let mut seeds = Seeds::fresh();
-    for number in 1..=count {
-        let seed = seeds.draw();
-        if let Err(fault) = examine(seed) {
-            panic!("program {number}: {fault}");
-        }
-    }
+    oracle::examine_programs(PROGRAMS, examine);
 }
 
 /// The checker refuses claims with a bit that is another one, and with bounds that leave out a value.

@@ -7,6 +7,7 @@
 
 #[path = "ranges/evaluate.rs"]
 mod evaluate;
+mod oracle;
 #[path = "ranges/shares.rs"]
 mod shares;
 
@@ -24,8 +25,7 @@ use evaluate::{Fault, hold, lowered, meaning, read};
 /// Magnitudes of the fields modulo 2^32 - 5, 2^61 - 1 and 2^128 - 159, in bits.
 const FIELDS: [u32; 3] = [30, 59, 126];
 
-/// Number of programs that the oracle computes instead of the few of an ordinary test.
-const PROGRAMS_VARIABLE: &str = "PHINEUS_ORACLE_PROGRAMS";
+/// Number of programs in an ordinary test.
 const PROGRAMS: u64 = 1500;
 /// Sets of inputs that each program is computed on.
 const INPUTS: u64 = 3;
@@ -197,15 +197,7 @@ fn only_what_is_a_square_is_never_negative() {
 
 #[test]
 fn what_the_lowering_claims_holds() {
-    let count = std::env::var(PROGRAMS_VARIABLE)
-        .map_or(PROGRAMS, |text| text.parse().expect("PHINEUS_ORACLE_PROGRAMS is a number"));
-    let mut seeds = Seeds::fresh();
-    for number in 1..=count {
-        let seed = seeds.draw();
-        if let Err(fault) = examine(seed) {
-            panic!("program {number}: {fault}");
-        }
-    }
+    oracle::examine_programs(PROGRAMS, examine);
 }
 
 /// `(a + a) * -(b + 200)`, which takes two limbs of the first factor modulo 2^61 - 1: the lower one times the

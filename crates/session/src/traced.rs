@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use phineus_bytecode::{BlockDirectory, Column, Description, FileKind, Flow, Hash, Table};
+use phineus_plan::ScratchFile;
 
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
@@ -22,6 +23,15 @@ pub struct TracedFile {
     pub computing: usize,
     /// The blocks, if there are several.
     pub blocks: Option<Arc<TracedBlocks>>,
+}
+
+impl TracedFile {
+    /// This program of one block, or block, as a stage of planning has written it to `file`.
+    pub fn rewritten(&self, file: ScratchFile, hash: Hash) -> TracedFile {
+        let file = ProgramFile::new_block(file, self.file.program());
+        let (kind, blocks) = (FileKind::Program, None);
+        TracedFile { file, hash, kind, blocks, ..self.clone() }
+    }
 }
 
 /// The blocks of a traced program.

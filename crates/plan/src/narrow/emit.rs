@@ -180,8 +180,9 @@ where
         let e = extent(&notes.facts[0], notes.demanded[0]);
         let is_tracked = (0..i.operands().len()).all(|k| self.facts(i, k).is_tracked())
             && notes.facts.iter().all(Facts::is_tracked);
-        let moves = i.op.is_movement() && !i.op.is_lane_movement();
-        if !is_tracked && !moves {
+        let is_moved_in_lanes = i.op.is_movement() && !i.op.is_lane_movement();
+        // Of a wide value a part may be moved, which has facts again.
+        if !is_tracked && !(is_moved_in_lanes && notes.facts[0].is_tracked()) {
             return self.whole_within(i, notes);
         }
         let one = |view: View| Ok([Some(view), None]);
@@ -212,17 +213,14 @@ where
                     None => self.at_extent(i, e, 1),
                 },
             },
-            Op::ShiftLeft | Op::ShiftRight | Op::RotateLeft => self.shift(i, e),
+            Op::ShiftLeft | Op::ShiftRight | Op::RotateLeft => one(self.shift(i, e)?),
             Op::ShiftLeftBy | Op::ShiftRightBy | Op::RotateLeftBy => one(self.shift_by(i, e)?),
             Op::Popcount | Op::LeadingZeros => one(self.count(i, e)?),
             Op::AllBits | Op::AnyBit | Op::Parity => one(self.reduction(i)?),
-            Op::Cast => self.unless_wide(i, e, (0, e.low)),
-            Op::BitSlice => {
-                let from = i.immediates[0] as u16 + e.low;
-                self.unless_wide(i, e, (0, from))
-            }
-            Op::BitConcat => self.concatenation(i, e),
-            Op::Reshape if i.operand_shape(0) == i.shape() => self.unless_wide(i, e, (0, e.low)),
+            Op::Cast => one(self.moved(i, (0, e.low), e)?),
+            Op::BitSlice => one(self.moved(i, (0, i.immediates[0] as u16 + e.low), e)?),
+            Op::BitConcat => one(self.concatenation(i, e)?),
+            Op::Reshape if i.operand_shape(0) == i.shape() => one(self.moved(i, (0, e.low), e)?),
             Op::Reshape | Op::ReversePieces => self.whole_within(i, notes),
             Op::Convert if i.operand_shape(0) == i.shape() => one(self.moved(i, (0, e.low), e)?),
             Op::Convert | Op::Reduce => self.at_extent(i, e, 0),
@@ -250,19 +248,6 @@ where
             Op::IssueSwapIn | Op::FinishSwapIn | Op::IssueSwapOut | Op::FinishSwapOut => {
                 self.whole(i)
             }
-        }
-    }
-
-    /// A movement of bits within lanes: nothing is emitted, unless the result is too wide for facts.
-    fn unless_wide(
-        &mut self,
-        i: &Instruction,
-        e: Extent,
-        (k, from): (usize, u16),
-    ) -> Result<ResultViews, Error> {
-        match Facts::unknown(i.element.width()).is_tracked() {
-            true => Ok([Some(self.moved(i, (k, from), e)?), None]),
-            false => self.whole(i),
         }
     }
 
@@ -306,48 +291,39 @@ where
     }
 
     /// Shifts and rotations by public amounts.
-    fn shift(&mut self, i: &Instruction, e: Extent) -> Result<ResultViews, Error> {
+    fn shift(&mut self, i: &Instruction, e: Extent) -> Result<View, Error> {
         let (w, amount) = (i.element.width(), i.immediates[0]);
-        let one = |view: View| Ok([Some(view), None]);
-        if !Facts::unknown(w).is_tracked() {
-            return self.whole(i);
-        }
-        match i.op {
+        let from = match i.op {
             Op::ShiftLeft => {
                 let from = u64::from(e.low).checked_sub(amount);
-                let from = from.expect("bits that are shifted in are known") as u16;
-                one(self.moved(i, (0, from), e)?)
+                from.expect("bits that are shifted in are known") as u16
             }
-            Op::ShiftRight => {
-                let amount = amount.min(u64::from(w) - 1) as u16;
-                one(self.moved(i, (0, e.low + amount), e)?)
+            Op::ShiftRight => e.low + amount.min(u64::from(w) - 1) as u16,
+            op => {
+                assert_eq!(op, Op::RotateLeft, "it moves bits by a public amount");
+                (e.low + w - (amount % u64::from(w)) as u16) % w
             }
-            _ => {
-                let from = (e.low + w - (amount % u64::from(w)) as u16) % w;
-                match from + (e.high - e.low) <= w {
-                    true => one(self.moved(i, (0, from), e)?),
-                    false => one(View::within(self.emit_whole(i)?.results[0], w, e)),
-                }
-            }
+        };
+        let wraps = i.op == Op::RotateLeft && from + (e.high - e.low) > w;
+        match wraps {
+            true => Ok(View::within(self.emit_whole(i)?.results[0], w, e)),
+            false => self.moved(i, (0, from), e),
         }
     }
 
-    fn concatenation(&mut self, i: &Instruction, e: Extent) -> Result<ResultViews, Error> {
+    fn concatenation(&mut self, i: &Instruction, e: Extent) -> Result<View, Error> {
         let low_width = i.immediates[0] as u16;
-        if !Facts::unknown(i.element.width()).is_tracked() {
-            return self.whole(i);
-        }
         if e.high <= low_width {
-            return Ok([Some(self.moved(i, (0, e.low), e)?), None]);
+            return self.moved(i, (0, e.low), e);
         }
         if e.low >= low_width {
-            return Ok([Some(self.moved(i, (1, e.low - low_width), e)?), None]);
+            return self.moved(i, (1, e.low - low_width), e);
         }
         let parts = [self.part(i, 0, e.low, low_width)?, self.part(i, 1, 0, e.high - low_width)?];
         let shape = (of_width(i.element, e.high - e.low), i.lanes);
         let low = u64::from(low_width - e.low);
         let name = self.emitter.make(Op::BitConcat, shape, &parts, &[low])?;
-        Ok([Some(View::of_extent(name, e)), None])
+        Ok(View::of_extent(name, e))
     }
 
     /// The number of ANDs for a lane of an operation without immediates.

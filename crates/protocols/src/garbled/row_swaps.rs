@@ -46,7 +46,7 @@ pub(super) struct Swapped<'a> {
 }
 
 impl<'a> Swapped<'a> {
-    /// What an instruction that exchanges rows works on.
+    /// Operands and results of an exchange, as rows.
     pub(super) fn of(
         i: &Instruction,
         results: &'a mut [&mut [Block]],

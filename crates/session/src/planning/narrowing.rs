@@ -3,14 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use phineus_bytecode::{ElementType, FileKind, Instruction, Op, Optimisation, Sharing};
+use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing};
 use phineus_engine::bits::{Family, record};
 use phineus_plan::{
     Assignment, NarrowClaim, NarrowOptions, Narrowed, Scratch, check_narrow, narrow,
 };
 
 use crate::failure::Failure;
-use crate::program_file::ProgramFile;
 use crate::protocol::{Protocol, Representation};
 use crate::traced::TracedFile;
 
@@ -95,17 +94,7 @@ fn narrowed_with_claims(
     let (program, output) = (&mut traced.file.reader()?, scratch.file());
     let Narrowed { output: file, written, is_narrower } =
         narrow(program, output, scratch, options, claim)?;
-    if !is_narrower {
-        return Ok(None);
-    }
-    Ok(Some(TracedFile {
-        file: ProgramFile::new_block(file, traced.file.program()),
-        description: traced.description.clone(),
-        hash: written.hash,
-        kind: FileKind::Program,
-        computing: traced.computing,
-        blocks: None,
-    }))
+    Ok(is_narrower.then(|| traced.rewritten(file, written.hash)))
 }
 
 #[cfg(test)]

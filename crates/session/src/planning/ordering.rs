@@ -1,7 +1,7 @@
 //! Sharings or elements of a field for the values of a program, and its order in rounds.
 
+use phineus_bytecode::FileSummary;
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{FileKind, FileSummary};
 use phineus_correlated::demand::BatchScale;
 use phineus_crypto::field::FieldName;
 use phineus_plan::{
@@ -103,20 +103,11 @@ impl Ordered {
         (file, written): (ScratchFile, FileSummary),
         assignment: Assignment,
     ) -> Ordered {
-        let assigned = ProgramFile::new_block(file, traced.file.program());
-        let mut description = traced.description.clone();
-        for region in &mut description.regions {
+        let mut ordered = traced.rewritten(file, written.hash);
+        for region in &mut ordered.description.regions {
             region.element = assignment.resting(region.element);
         }
-        let ordered = TracedFile {
-            file: assigned.clone(),
-            description,
-            hash: written.hash,
-            kind: FileKind::Program,
-            computing: traced.computing,
-            blocks: None,
-        };
-        Ordered { assigned, ordered, masks: Masks::Narrow }
+        Ordered { assigned: ordered.file.clone(), ordered, masks: Masks::Narrow }
     }
 }
 
@@ -144,14 +135,7 @@ fn in_rounds(
     let mut model = protocol.rounds(&terms).expect("what has sharings or a field has rounds");
     let (output, notes) = (scratch.file(), scratch.file());
     let (file, written) = order(&mut assigned.reader()?, output, notes, &options, &mut model)?;
-    Ok(TracedFile {
-        file: ProgramFile::new_block(file, traced.file.program()),
-        description: traced.description.clone(),
-        hash: written.hash,
-        kind: FileKind::Program,
-        computing: traced.computing,
-        blocks: None,
-    })
+    Ok(traced.rewritten(file, written.hash))
 }
 
 /// Claims about ranges, made in lowering `traced` to a field, that cannot be proven.

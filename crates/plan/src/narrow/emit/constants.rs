@@ -15,7 +15,7 @@ const RUNS_MAX: usize = 8;
 /// Source of a run of bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunSource {
-    /// The same bits of the other operand, or copies of the selecting bit.
+    /// Copied from these bits of the other operand, or from the selecting bit.
     Other,
     /// The complement of the selecting bit.
     Complement,

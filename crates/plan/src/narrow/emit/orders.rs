@@ -21,6 +21,23 @@ fn order(a: &Facts, b: &Facts, is_signed: bool) -> (u16, bool) {
     }
 }
 
+/// A shift or rotation whose secret amount turned out to be this constant.
+fn by_public_amount(i: &Instruction, amount: u128) -> Instruction {
+    let w = u128::from(i.element.width());
+    let (op, amount) = match i.op {
+        Op::ShiftLeftBy => (Op::ShiftLeft, amount.min(w)),
+        Op::ShiftRightBy => (Op::ShiftRight, amount.min(w)),
+        op => {
+            assert_eq!(op, Op::RotateLeftBy, "it moves bits by a secret amount");
+            (Op::RotateLeft, amount % w)
+        }
+    };
+    let mut made = Instruction::new(op, i.element, i.lanes);
+    made.operands[0] = i.operands[0];
+    made.immediates[0] = amount as u64;
+    made
+}
+
 impl<E, C> Narrowing<'_, E, C>
 where
     E: FnMut(&Instruction) -> Result<(), Error>,
@@ -59,7 +76,7 @@ where
         let [a, by] = [self.facts(i, 0), self.facts(i, 1)];
         let w = i.element.width();
         if let Some(amount) = by.as_constant() {
-            return self.shift_by_known(i, amount, e);
+            return self.shift(&by_public_amount(i, amount), e);
         }
         let is_signed = i.element.is_signed() && !a.is_natural();
         let width = match i.op {
@@ -74,30 +91,6 @@ where
         let immediates = [u64::from(amount_width)];
         let name = self.emitter.make(i.op, (element, i.lanes), &operands, &immediates)?;
         Ok(View::within(name, width, e))
-    }
-
-    /// A shift by an amount that turned out to be a constant.
-    fn shift_by_known(&mut self, i: &Instruction, amount: u128, e: Extent) -> Result<View, Error> {
-        let w = i.element.width();
-        let (from, wraps) = match i.op {
-            Op::ShiftLeftBy => {
-                let from = u128::from(e.low).checked_sub(amount);
-                (from.expect("bits that are shifted in are known") as u16, false)
-            }
-            Op::ShiftRightBy => (e.low + amount.min(u128::from(w) - 1) as u16, false),
-            _ => {
-                let from = (e.low + w - (amount % u128::from(w)) as u16) % w;
-                (from, from + (e.high - e.low) > w)
-            }
-        };
-        if !wraps {
-            return self.moved(i, (0, from), e);
-        }
-        let part = self.whole_part(i, 0)?;
-        let amount = [(amount % u128::from(w)) as u64];
-        let shape = (natural(i.element, w), i.lanes);
-        let name = self.emitter.make(Op::RotateLeft, shape, &[part], &amount)?;
-        Ok(View::within(name, w, e))
     }
 
     /// Emits the test whether all bits, any bit, or an odd number of bits are 1.
