@@ -20,9 +20,11 @@
 //! | [`comparison::eq`], [`comparison::ne`] | `w - 1` | AND tree |
 //! | [`selection::mux`], [`selection::cond_swap`] | `w` | one batch |
 //! | [`selection::min_unsigned`] and the others | `2w` | order, then selection |
-//! | [`multiplier::mul`] | 57, 241, 946, 3358 (8 to 64 bits) | short product, array if narrow |
-//! | [`multiplier::mul_full_unsigned`] | 120, 445, 1508, 4873 | Karatsuba, array if narrow |
-//! | [`multiplier::mul_full_signed`] | `full(w - 1) + 4w - 3` | Baugh-Wooley around the same |
+//! | [`multiplier::mul`] | 43, 151, 559, 2143 (8 to 64 bits) | array of exclusive ors |
+//! | [`multiplier::mul_full_unsigned`] | 79, 287, 1034, 3451 | the same; Karatsuba if wide |
+//! | [`multiplier::mul_full_signed`] | 79, 287, 1087, 3663 | the same; around an unsigned one if wide |
+//! | [`multiplier::square`] | 15, 63, 255, 1023 | columns of exclusive ors |
+//! | [`multiplier::square_full_unsigned`] | 38, 142, 542, 2110 | the same |
 //! | [`divider::div_unsigned`] | 61, 221, 801, 2886 | restoring, then non-restoring in blocks |
 //! | [`divider::divrem_unsigned`], [`divider::rem_unsigned`] | 76, 252, 864, 3013 | the same |
 //! | [`reduction::and_reduce`], [`reduction::or_reduce`] | `w - 1` | tree |
@@ -42,6 +44,7 @@ pub mod adder;
 pub mod aes;
 mod algebra;
 mod clear;
+mod column_sum;
 pub mod comparison;
 mod compressor;
 mod count;

@@ -1,17 +1,28 @@
-//! Multiplication: a carry-save array for narrow operands, Karatsuba above.
+//! Multiplication by sums of exclusive ors, Karatsuba above, and squares.
 //!
-//! The array (Braun, "Digital Computer Design", 1963) adds one partial product per step with
-//! independent full adders and ripples once at the end: as many ANDs as adding row by row, but
-//! in batches of whole rows. Karatsuba (Karatsuba, Ofman, 1962), in the form with the difference
-//! product `(a0 - a1)(b1 - b0)`, computes the full product where the exact count says so; the low
+//! An unsigned `a` of `w` bits is a sum of digits that are 1 or -1: `2a = 2^w - 1 + sum of ±2^i`. The
+//! product of two such digits is 1 where the bits are equal, so it takes no AND, and
+//! `2ab = sum of 2^(i + j) (a[i] XNOR b[j]) + (2^w - 1)(a + b) - (2^w - 1)^2`: half of the ANDs of a
+//! product of bits are saved, those of the products ([`array`]); squares save half of the rest
+//! ([`square`]).
+//!
+//! Karatsuba (Karatsuba, Ofman, 1962), in the form with the difference product
+//! `(a0 - a1)(b1 - b0)`, computes the full product where the exact count says so; the low
 //! half uses one full product and two shorter low halves (Mulders, "On short multiplications and
 //! divisions", AAECC 11, 2000). Where to split is decided by tables computed from the counts.
 //!
-//! ANDs: [`mul_ands`] and [`mul_full_ands`]; below 10 bits `w² - w + 1` and `2w² - w`.
+//! ANDs: [`mul_ands`] and [`mul_full_ands`]; where nothing is split, `w (w + 3) / 2 - 1` and
+//! `w² + 2w - 1`.
+
+mod array;
+mod square;
 
 use crate::BitAlgebra;
 use crate::adder::{add_or_sub, add_or_sub_assign, add_or_sub_assign_if, negate_if};
 use crate::rows::{row, span, take, width_of};
+
+use array::{array_full, array_low};
+pub use square::{square, square_ands, square_full_signed, square_full_unsigned};
 
 /// The widest operand.
 pub const WIDTH_MAX: usize = 256;
@@ -29,7 +40,7 @@ const fn full_costs() -> MultiplierCosts {
     let mut costs = MultiplierCosts { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
     let mut w = 1;
     while w <= WIDTH_MAX {
-        let array = (2 * w * w - w) as u32;
+        let array = array::full_ands(w);
         costs.ands[w] = array;
         if w >= 4 {
             let h = w.div_ceil(2);
@@ -53,7 +64,7 @@ const fn low_costs() -> MultiplierCosts {
     let mut costs = MultiplierCosts { ands: [0; WIDTH_MAX + 1], split: [0; WIDTH_MAX + 1] };
     let mut w = 1;
     while w <= WIDTH_MAX {
-        costs.ands[w] = (w * w - w + 1) as u32;
+        costs.ands[w] = array::low_ands(w);
         let mut h = w.div_ceil(2);
         while h < w {
             let g = w - h;
@@ -82,11 +93,11 @@ pub fn mul_full_ands(width: usize) -> u64 {
 
 /// Scratch wires that any function of this module needs at most.
 pub const fn scratch_wires(width: usize, lanes: usize) -> usize {
-    // An array needs 5w; the signed product around it no more, but for a few rows at 2 bits.
-    // Karatsuba keeps 2w + 4 rows while it recurses to half the width: 4w + 4 log2(w) + 45 in all
-    // (an array of at most 9 bits ends it), and needs at most 5w + 6 rows itself. Above that the
-    // low half keeps its product of fewer than 2w rows.
-    let rows = if width < 10 { 5 * width + 8 } else { 7 * width + 64 };
+    // An array keeps 3w + 5 rows, and takes 3w + 3 more for a step; columns take less. Karatsuba keeps
+    // 2w + 4 rows while it recurses to half the width. Above that the low half keeps its product of
+    // fewer than 2w rows.
+    let array = 6 * width + 8;
+    let rows = if width < 10 { array + 4 } else { 7 * width + 64 };
     rows * lanes
 }
 
@@ -128,18 +139,27 @@ pub fn mul_full_unsigned<A: BitAlgebra>(
 ) {
     assert!(a.len() == b.len() && 2 * a.len() == out.len(), "the product has twice the width");
     if FULL.split[width_of(a.len(), lanes)] == 0 {
-        array_full(alg, out, a, b, lanes, scratch);
+        array_full(alg, out, [a, b], false, lanes, scratch);
     } else {
         karatsuba(alg, out, a, b, lanes, scratch);
     }
 }
 
-/// `out = a * b`, signed, `out` twice as wide as the operands:
-/// `mul_full_ands(w - 1) + 4w - 3` ANDs.
-///
-/// With `a = a' - sa 2^v`, `b = b' - sb 2^v`, `v = w - 1`: `ab = a'b' - 2^v (sa b' + sb a') +
-/// sa sb 2^(2v)`. Minus a `v`-bit number is its complement plus `1 - 2^v`; the two ones are the
-/// carries into the lowest place, the two `2^v` flip the top bit (Baugh, Wooley, 1973).
+/// ANDs of [`mul_full_signed`] per lane.
+pub fn mul_full_signed_ands(width: usize) -> u64 {
+    match is_split_signed(width) {
+        true if width == 1 => 1,
+        true => mul_full_ands(width - 1) + 4 * width as u64 - 3,
+        false => array::full_signed_ands(width).into(),
+    }
+}
+
+/// Whether a signed product takes fewer ANDs around an unsigned one of one bit less.
+fn is_split_signed(width: usize) -> bool {
+    width == 1 || FULL.ands[width - 1] + (4 * width as u32 - 3) < array::full_signed_ands(width)
+}
+
+/// `out = a * b`, signed, `out` twice as wide as the operands: [`mul_full_signed_ands`] ANDs.
 pub fn mul_full_signed<A: BitAlgebra>(
     alg: &mut A,
     out: &mut [A::Wire],
@@ -149,6 +169,25 @@ pub fn mul_full_signed<A: BitAlgebra>(
     scratch: &mut [A::Wire],
 ) {
     assert!(a.len() == b.len() && 2 * a.len() == out.len(), "the product has twice the width");
+    match is_split_signed(width_of(a.len(), lanes)) {
+        true => around_unsigned(alg, out, a, b, lanes, scratch),
+        false => array_full(alg, out, [a, b], true, lanes, scratch),
+    }
+}
+
+/// A signed product from an unsigned one of a bit less.
+///
+/// With `a = a' - sa 2^v`, `b = b' - sb 2^v`, `v = w - 1`: `ab = a'b' - 2^v (sa b' + sb a') +
+/// sa sb 2^(2v)`. Minus a `v`-bit number is its complement plus `1 - 2^v`; the two ones are the
+/// carries into the lowest place, the two `2^v` flip the top bit (Baugh, Wooley, 1973).
+fn around_unsigned<A: BitAlgebra>(
+    alg: &mut A,
+    out: &mut [A::Wire],
+    a: &[A::Wire],
+    b: &[A::Wire],
+    lanes: usize,
+    scratch: &mut [A::Wire],
+) {
     let low = a.len() - lanes;
     let (a_sign, b_sign) = (&a[low..], &b[low..]);
     let (a, b) = (&a[..low], &b[..low]);
@@ -231,92 +270,6 @@ fn add_two_assign<A: BitAlgebra>(
         alg.and(carries, &x[..below_top], y);
         alg.xor_assign(carries, &b[..below_top]);
         add_or_sub_assign(alg, &mut accumulator[lanes..], carries, false, lanes, rest);
-    }
-}
-
-/// `sum` and `carries` (one place up) of `sum + carries + addend`, all of equal length; only the
-/// first `kept` wires of the carries are computed.
-fn carry_save<A: BitAlgebra>(
-    alg: &mut A,
-    sum: &mut [A::Wire],
-    carries: &mut [A::Wire],
-    addend: &[A::Wire],
-    kept: usize,
-    scratch: &mut [A::Wire],
-) {
-    let (x, rest) = take(scratch, sum.len());
-    let (y, rest) = take(rest, kept);
-    let (product, _) = take(rest, kept);
-    alg.xor(x, sum, carries);
-    alg.xor(sum, x, addend);
-    if kept > 0 {
-        alg.xor(y, &addend[..kept], &carries[..kept]);
-        alg.and(product, &x[..kept], y);
-        alg.xor_assign(&mut carries[..kept], product);
-    }
-}
-
-/// Full product by carry-save array: `2w² - w` ANDs.
-///
-/// `out[i..i + w]` holds the sum of the first partial products, `carries` its unadded carries.
-fn array_full<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    b: &[A::Wire],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let low = a.len() - lanes;
-    let (carries, rest) = take(scratch, low);
-    let (partial, rest) = take(rest, a.len());
-    alg.and(&mut out[..a.len()], a, &b[..lanes]);
-    for (i, factor) in b.chunks_exact(lanes).enumerate().skip(1) {
-        alg.and(partial, a, factor);
-        let sum = &mut out[i * lanes..];
-        let (sum, above) = sum.split_at_mut(low);
-        if i == 1 {
-            alg.and(carries, sum, &partial[..low]);
-            alg.xor_assign(sum, &partial[..low]);
-        } else {
-            carry_save(alg, sum, carries, &partial[..low], low, rest);
-        }
-        above[..lanes].copy_from_slice(&partial[low..]);
-    }
-    if low == 0 {
-        return alg.constant(&mut out[lanes..], false);
-    }
-    let sum = &mut partial[..low];
-    sum.copy_from_slice(&out[a.len()..a.len() + low]);
-    add_or_sub(alg, &mut out[a.len()..], sum, carries, false, lanes, rest);
-}
-
-/// Low half of a product by carry-save array: `w² - w + 1` ANDs. The last row leaves no carries.
-fn array_low<A: BitAlgebra>(
-    alg: &mut A,
-    out: &mut [A::Wire],
-    a: &[A::Wire],
-    b: &[A::Wire],
-    lanes: usize,
-    scratch: &mut [A::Wire],
-) {
-    let (carries, rest) = take(scratch, a.len());
-    let (partial, rest) = take(rest, a.len());
-    alg.and(out, a, &b[..lanes]);
-    for (i, factor) in b.chunks_exact(lanes).enumerate().skip(1) {
-        let sum = &mut out[i * lanes..];
-        let wires = sum.len();
-        let partial = &mut partial[..wires];
-        alg.and(partial, &a[..wires], factor);
-        if i == 1 {
-            let kept = wires - lanes;
-            if kept > 0 {
-                alg.and(&mut carries[..kept], &sum[..kept], &partial[..kept]);
-            }
-            alg.xor_assign(sum, partial);
-        } else {
-            carry_save(alg, sum, &mut carries[..wires], partial, wires - lanes, rest);
-        }
     }
 }
 

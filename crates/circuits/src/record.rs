@@ -56,7 +56,7 @@ impl Wire {
     }
 
     /// The complement if `condition`.
-    fn not_if(self, condition: bool) -> Wire {
+    pub(crate) fn not_if(self, condition: bool) -> Wire {
         Wire(self.0 ^ u32::from(condition))
     }
 

@@ -94,6 +94,15 @@ mod circuits {
     }
     adapter!(neg, |alg, out, a, _b, lanes, scratch| adder::neg(alg, out, a, lanes, scratch));
     adapter!(abs, |alg, out, a, _b, lanes, scratch| adder::abs(alg, out, a, lanes, scratch));
+    adapter!(square, |alg, out, a, _b, lanes, scratch| {
+        multiplier::square(alg, out, a, lanes, scratch);
+    });
+    adapter!(square_full_unsigned, |alg, out, a, _b, lanes, scratch| {
+        multiplier::square_full_unsigned(alg, out, a, lanes, scratch);
+    });
+    adapter!(square_full_signed, |alg, out, a, _b, lanes, scratch| {
+        multiplier::square_full_signed(alg, out, a, lanes, scratch);
+    });
     adapter!(negate_if, |alg, out, a, b, lanes, scratch| {
         adder::negate_if(alg, out, &a[..lanes], b, scratch);
     });
@@ -253,12 +262,23 @@ fn arithmetic_cases() -> Vec<Case> {
         case!(negate_if, s, same, |w| w as u64 - 1, |a, b, _| if a.bit(0) { b.neg() } else { b }),
         case!(mul, m, same, multiplier::mul_ands, |a, b, _| a.mul(b)),
         case!(mul_full_unsigned, m, double, multiplier::mul_full_ands, |a, b, _| a.mul(b)),
+        case!(mul_full_signed, m, double, multiplier::mul_full_signed_ands, |a, b, w| a
+            .signed(w)
+            .mul(b.signed(w))),
+        case!(square, m, same, |w| multiplier::square_ands(w, w, false), |a, _, _| a.mul(a)),
         case!(
-            mul_full_signed,
+            square_full_unsigned,
             m,
             double,
-            |w| if w == 1 { 1 } else { multiplier::mul_full_ands(w - 1) + 4 * w as u64 - 3 },
-            |a, b, w| a.signed(w).mul(b.signed(w))
+            |w| multiplier::square_ands(w, 2 * w, false),
+            |a, _, _| a.mul(a)
+        ),
+        case!(
+            square_full_signed,
+            m,
+            double,
+            |w| multiplier::square_ands(w, 2 * w, true),
+            |a, _, w| a.signed(w).mul(a.signed(w))
         ),
         case!(div_unsigned, d, same, divider::div_unsigned_ands, |a, b, w| div_unsigned(a, b, w).0),
         case!(rem_unsigned, d, same, divider::divrem_unsigned_ands, |a, b, w| {
@@ -419,10 +439,16 @@ fn and_counts_are_exact_at_every_width() {
 fn the_figures_that_documents_quote() {
     let mul = [8, 16, 32, 64, 128, 256].map(multiplier::mul_ands);
     let full = [8, 16, 32, 64, 128, 256].map(multiplier::mul_full_ands);
+    let signed = [8, 16, 32, 64, 128, 256].map(multiplier::mul_full_signed_ands);
+    let square = [8, 16, 32, 64, 128, 256].map(|w| multiplier::square_ands(w, w, false));
+    let square_full = [8, 16, 32, 64, 128, 256].map(|w| multiplier::square_ands(w, 2 * w, false));
     let div = [8, 16, 32, 64, 128, 256].map(divider::div_unsigned_ands);
     let divrem = [8, 16, 32, 64, 128, 256].map(divider::divrem_unsigned_ands);
-    assert_eq!(mul, [57, 241, 946, 3358, 11175, 35974]);
-    assert_eq!(full, [120, 445, 1508, 4873, 15320, 47365]);
+    assert_eq!(mul, [43, 151, 559, 2143, 7574, 25303]);
+    assert_eq!(full, [79, 287, 1034, 3451, 11054, 34567]);
+    assert_eq!(signed, [79, 287, 1087, 3663, 11518, 35539]);
+    assert_eq!(square, [15, 63, 255, 1023, 4095, 16383]);
+    assert_eq!(square_full, [38, 142, 542, 2110, 8318, 33022]);
     assert_eq!(div, [61, 221, 801, 2886, 10580, 39531]);
     assert_eq!(divrem, [76, 252, 864, 3013, 10835, 40042]);
 }

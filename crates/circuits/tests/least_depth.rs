@@ -122,35 +122,35 @@ fn arithmetic_cases() -> Vec<Case> {
         case!(
             "mul",
             80,
-            [(60, 6), (256, 9), (1055, 11), (4217, 13)],
+            [(60, 6), (168, 9), (625, 11), (2332, 13)],
             |r, a, b| multiplier::mul(r, a, b),
             |a, b, _| a.mul(b)
         ),
         case!(
             "square",
             96,
-            [(23, 5), (119, 8), (526, 10), (2136, 12)],
+            [(20, 5), (87, 8), (336, 10), (1243, 12)],
             |r, a, _| multiplier::mul(r, a, a),
             |a, _, _| a.mul(a)
         ),
         case!(
             "mul_full_unsigned",
             64,
-            [(138, 8), (563, 10), (2206, 12), (8604, 14)],
+            [(109, 8), (374, 10), (1315, 12), (4770, 14)],
             |r, a, b| multiplier::mul_full(r, a, b, false),
             |a, b, _| a.mul(b)
         ),
         case!(
             "mul_full_signed",
             64,
-            [(138, 8), (563, 10), (2206, 12), (8604, 14)],
+            [(101, 8), (358, 10), (1283, 12), (4706, 14)],
             |r, a, b| multiplier::mul_full(r, a, b, true),
             |a, b, w| a.signed(w).mul(b.signed(w))
         ),
         case!(
             "square_full_signed",
             64,
-            [(73, 7), (306, 9), (1181, 11), (4507, 13)],
+            [(63, 7), (220, 9), (753, 11), (2624, 13)],
             |r, a, _| multiplier::mul_full(r, a, a, true),
             |a, _, w| a.signed(w).mul(a.signed(w))
         ),

@@ -106,7 +106,14 @@ fn arithmetic<A: BitAlgebra>(
         Op::Add => adder::add(alg, out, a, b, n, scratch),
         Op::Sub => adder::sub(alg, out, a, b, n, scratch),
         Op::Neg => adder::neg(alg, out, a, n, scratch),
+        Op::Mul if instruction.is_square() => multiplier::square(alg, out, a, n, scratch),
         Op::Mul => multiplier::mul(alg, out, a, b, n, scratch),
+        Op::MulFull if instruction.is_square() && signed => {
+            multiplier::square_full_signed(alg, out, a, n, scratch)
+        }
+        Op::MulFull if instruction.is_square() => {
+            multiplier::square_full_unsigned(alg, out, a, n, scratch)
+        }
         Op::MulFull if signed => multiplier::mul_full_signed(alg, out, a, b, n, scratch),
         Op::MulFull => multiplier::mul_full_unsigned(alg, out, a, b, n, scratch),
         Op::Div if signed => divider::div_signed(alg, out, a, b, n, scratch),

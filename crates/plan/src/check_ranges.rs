@@ -276,7 +276,7 @@ impl Prover<'_> {
             Op::Sub => self.remainder(i).or_else(|| both.and_then(|(a, b)| a.sub(b))),
             Op::Neg => a.and_then(Interval::neg),
             Op::Abs => a.and_then(Interval::magnitude),
-            Op::Mul if i.operands[0] == i.operands[1] => square(a),
+            Op::Mul if i.is_square() => square(a),
             Op::Mul => both.and_then(|(a, b)| a.mul(b)),
             // One row times itself; every other product of a value with itself has other terms, too.
             Op::MatMul if i.operands[0] == i.operands[1] && i.lanes == 1 => {

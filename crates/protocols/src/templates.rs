@@ -10,7 +10,7 @@ use phineus_engine::bits::{Family, record, template_lanes};
 use crate::recorded::RecordedCircuits;
 
 /// Key of instructions with the same template.
-type Key = (Op, u16, bool, u32, [u64; 4]);
+type Key = (Op, u16, bool, u32, [u64; 4], bool);
 
 static RECORDED: RecordedCircuits<(Family, Key), CircuitTemplate> = RecordedCircuits::new();
 
@@ -46,6 +46,7 @@ impl Templates {
             element.is_signed(),
             key_lanes,
             instruction.immediates,
+            instruction.is_square(),
         );
         let new = || recorded(self.family, key, instruction);
         (self.by_key.entry(key).or_insert_with(new).clone(), lanes as usize)

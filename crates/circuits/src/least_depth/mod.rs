@@ -15,9 +15,9 @@
 //! | [`order::lt`] | 14 at 4 | 31 at 5 | 66 at 6 | 137 at 7 | `ceil(log2(w + 1))` |
 //! | [`order::min`], [`order::max`] | 22 at 5 | 47 at 6 | 98 at 7 | 201 at 8 | that of `lt` and 1 |
 //! | [`order::mux`], [`order::cond_swap`] | 8 at 1 | 16 at 1 | 32 at 1 | 64 at 1 | 1 |
-//! | [`multiplier::mul`] | 60 at 6 | 256 at 9 | 1,055 at 11 | 4,217 at 13 | about `2 log2 w + 1` |
-//! | [`multiplier::mul`], a square | 23 at 5 | 119 at 8 | 526 at 10 | 2,136 at 12 | |
-//! | [`multiplier::mul_full`] | 138 at 8 | 563 at 10 | 2,206 at 12 | 8,604 at 14 | |
+//! | [`multiplier::mul`] | 60 at 6 | 168 at 9 | 625 at 11 | 2,332 at 13 | about `2 log2 w + 1` |
+//! | [`multiplier::mul`], a square | 20 at 5 | 87 at 8 | 336 at 10 | 1,243 at 12 | |
+//! | [`multiplier::mul_full`] | 109 at 8 | 374 at 10 | 1,315 at 12 | 4,770 at 14 | |
 //! | [`divider`], quotient | 297 at 12 | 1,188 at 28 | 5,168 at 59 | 22,605 at 137 | |
 //! | [`divider`], both, signed | 425 at 19 | 1,538 at 37 | 6,079 at 70 | 24,844 at 150 | |
 //! | [`shift::rotl`] by `w` bits | 29 at 2 | 73 at 3 | 210 at 3 | 678 at 3 | see there |

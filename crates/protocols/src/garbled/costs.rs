@@ -85,7 +85,7 @@ const NS_PER_INSTRUCTION: u64 = 60;
 const WIRES_PER_NS_INVERSE: u64 = 3;
 
 /// Key of instructions with the same cost.
-type CostKey = (Op, u16, bool, u32, [u64; 4]);
+type CostKey = (Op, u16, bool, u32, [u64; 4], bool);
 
 /// Cost of one instruction of a template.
 #[derive(Clone, Copy)]
@@ -145,8 +145,9 @@ impl GarbledCosts {
             _ => [0; 4],
         };
         let element = instruction.element;
+        let (is_signed, is_square) = (element.is_signed(), instruction.is_square());
         let template =
-            (instruction.op, element.width(), element.is_signed(), instruction.lanes, immediates);
+            (instruction.op, element.width(), is_signed, instruction.lanes, immediates, is_square);
         let mixed = (instruction.op as usize * 31 + usize::from(element.width())) * 31
             + instruction.lanes as usize * 7
             + (immediates[0] as usize).wrapping_mul(131)

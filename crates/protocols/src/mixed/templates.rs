@@ -119,9 +119,7 @@ pub(super) fn method(instruction: &Instruction) -> Method {
     match (to, instruction.op) {
         (Garbled, _) if is_linear(instruction) => Method::Linear,
         (Garbled, _) => Method::Garbled,
-        (Arithmetic, Op::Mul) if instruction.operands[0] == instruction.operands[1] => {
-            Method::Square
-        }
+        (Arithmetic, Op::Mul) if instruction.is_square() => Method::Square,
         (Arithmetic, Op::Mul) => Method::Product,
         (Arithmetic, _) => Method::Ring,
         _ if packed::is_local(instruction) => Method::Packed,

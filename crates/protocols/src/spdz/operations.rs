@@ -130,11 +130,6 @@ pub(super) struct Scripts {
     by_key: HashMap<Key, Arc<Script>>,
 }
 
-/// Whether both operands are the same value.
-fn is_square(i: &Instruction) -> bool {
-    i.op == Op::Mul && i.operands[0] == i.operands[1]
-}
-
 impl Scripts {
     pub(super) fn new(modulus: Modulus) -> Scripts {
         Scripts { modulus, by_key: HashMap::new() }
@@ -149,7 +144,7 @@ impl Scripts {
         // Where rows are whole lane vectors, the script does not depend on how many lanes.
         let key_lanes = if lanes == 1 { instruction.lanes } else { 0 };
         let Instruction { op, element, immediates, .. } = *instruction;
-        let key = (op, element, key_lanes, immediates, is_square(instruction));
+        let key = (op, element, key_lanes, immediates, instruction.is_square());
         let modulus = self.modulus;
         let script = self.by_key.entry(key).or_insert_with(|| recorded(modulus, key, instruction));
         (script.clone(), lanes as usize)
@@ -167,12 +162,12 @@ impl Scripts {
 fn integer_script(i: &Instruction, modulus: Modulus) -> Script {
     let (width, signed) = (u32::from(i.element.width()), i.element.is_signed());
     let mut r = ScriptRecorder::new(modulus);
-    let x = r.inputs(if is_square(i) { 1 } else { i.op.info().operands.len() });
+    let x = r.inputs(if i.is_square() { 1 } else { i.op.info().operands.len() });
     let k = r.prime_bits;
     // Of the difference of two.
     let mask = |r: &mut ScriptRecorder| r.mask_of(width);
     let outputs = match i.op {
-        Op::Mul if is_square(i) => vec![r.product(x[0], x[0])],
+        Op::Mul if i.is_square() => vec![r.product(x[0], x[0])],
         Op::Mul | Op::And | Op::Mask => vec![r.product(x[0], x[1])],
         Op::Or => vec![r.or(x[0], x[1])],
         Op::Xor => vec![r.xor(x[0], x[1])],
