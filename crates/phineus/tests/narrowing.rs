@@ -22,36 +22,80 @@ const CASES: &[Case] = &[
     Case {
         types: ["uint8_t", "uint8_t", "uint64_t"],
         result: "(uint64_t)a * b",
-        ands: 120,
-        written: 3358,
+        ands: 79,
+        written: 2143,
     },
     Case {
         types: ["PH_RANGE(0, 15) uint32_t", "PH_RANGE(0, 15) uint32_t", "uint32_t"],
         result: "a * b",
-        ands: 28,
-        written: 946,
+        ands: 23,
+        written: 559,
     },
     Case {
         types: ["uint8_t", "uint8_t", "int"],
         result: "(a - b) * (a - b)",
-        ands: 136,
-        written: 977,
+        ands: 52,
+        written: 286,
     },
     Case {
         types: ["uint32_t", "uint32_t", "uint64_t"],
         result: "(uint64_t)a * b",
-        ands: 1508,
-        written: 3358,
+        ands: 1034,
+        written: 2143,
     },
     Case {
         types: ["uint8_t", "uint32_t", "uint64_t"],
         result: "(uint64_t)a * b",
-        ands: 525,
-        written: 3358,
+        ands: 361,
+        written: 2143,
     },
     Case { types: ["uint8_t", "uint8_t", "int"], result: "a / (b + 1)", ands: 77, written: 832 },
     Case { types: ["uint8_t", "uint8_t", "int"], result: "a + b", ands: 8, written: 31 },
     Case { types: ["uint16_t", "uint8_t", "int"], result: "a + (b << 8)", ands: 8, written: 31 },
+    Case {
+        types: ["uint32_t", "uint32_t", "uint32_t"],
+        result: "(a ^ b) * (a ^ b)",
+        ands: 255,
+        written: 255,
+    },
+    // A division, and the sum of quotient and remainder.
+    Case {
+        types: ["uint32_t", "uint32_t", "uint32_t"],
+        result: "a / b + a % b",
+        ands: 895,
+        written: 1696,
+    },
+    Case {
+        types: ["uint32_t", "uint32_t", "uint32_t"],
+        result: "(a ^ b) / 10",
+        ands: 349,
+        written: 801,
+    },
+    Case {
+        types: ["int32_t", "int32_t", "int32_t"],
+        result: "(a ^ b) % 100",
+        ands: 427,
+        written: 957,
+    },
+    Case {
+        types: ["uint32_t", "uint32_t", "uint32_t"],
+        result: "(a & b) | (a & (b << 1)) | (b & (b << 1))",
+        ands: 32,
+        written: 128,
+    },
+    // A rectifier.
+    Case {
+        types: ["int32_t", "int32_t", "int32_t"],
+        result: "(a ^ b) > 0 ? a ^ b : 0",
+        ands: 31,
+        written: 64,
+    },
+    Case {
+        types: ["uint32_t", "uint32_t", "int"],
+        result: "(a ^ b) < 1000",
+        ands: 29,
+        written: 32,
+    },
 ];
 
 fn source(case: &Case) -> String {

@@ -15,7 +15,7 @@ use phineus_bytecode::{
     CarriedSlot, Description, ElementType, FileKind, Instruction, Lane, Lanes, Op, ProgramReader,
     Sharing, mask_of, verify_without_ports,
 };
-use phineus_plan::{NarrowClaim, NarrowOptions, Scratch, check_narrow, narrow};
+use phineus_plan::{NarrowClaim, NarrowOptions, Scratch, check_narrow, narrow, rewrite};
 
 /// Number of programs in an ordinary test.
 const PROGRAMS: u64 = 4000;
@@ -63,7 +63,7 @@ impl ProgramEditor<'_> {
             }
             2 => {
                 let (input, mask) = (self.push(*i), self.constant(i.element, lanes));
-                let op = *self.random.pick(&[Op::And, Op::Or, Op::Rem, Op::Min, Op::Max]);
+                let op = *self.random.pick(&[Op::And, Op::Or, Op::Div, Op::Rem, Op::Min, Op::Max]);
                 let mut masked = Instruction::new(op, i.element, lanes);
                 masked.operands[..2].copy_from_slice(&[input, mask]);
                 self.push(masked)
@@ -114,17 +114,20 @@ fn program(seed: u64) -> (Vec<Instruction>, Description) {
         names.extend(results.copied().zip(first..));
     }
     let made = with_sharings_of(editor.random, &editor.made);
-    // The verifier wants to know the carried values, whatever they are.
-    let slots = made.iter().filter(|i| i.op == Op::Load).map(|i| i.immediates[0]).max();
-    let slot = CarriedSlot { element: ElementType::BIT, lanes: 1 };
-    description.slots = vec![slot; slots.map_or(0, |most| most as usize + 1)].into();
-    for i in made.iter().filter(|i| i.op == Op::Load) {
-        let slot = CarriedSlot { element: i.element, lanes: i.lanes };
-        let mut slots = description.slots.to_vec();
-        slots[i.immediates[0] as usize] = slot;
-        description.slots = slots.into();
-    }
+    description.slots = slots_of(&made).into();
     (made, description)
+}
+
+/// The carried values that a program loads, whatever they are: the verifier wants to know them.
+fn slots_of(program: &[Instruction]) -> Vec<CarriedSlot> {
+    let mut slots = Vec::new();
+    for i in program.iter().filter(|i| i.op == Op::Load) {
+        let slot = i.immediates[0] as usize;
+        let other = CarriedSlot { element: ElementType::BIT, lanes: 1 };
+        slots.resize(slots.len().max(slot + 1), other);
+        slots[slot] = CarriedSlot { element: i.element, lanes: i.lanes };
+    }
+    slots
 }
 
 /// All operations, or those that widths matter to.
@@ -204,6 +207,11 @@ fn narrowed(
     let claim = |claim: &NarrowClaim| claims.push(*claim);
     let made = narrow(&mut reader, Vec::new(), &scratch, options, claim);
     let bytes = made.map_err(|error| format!("it cannot be narrowed: {error}"))?.output;
+    Ok((instructions(bytes)?, claims))
+}
+
+/// The instructions of a program, which must be right.
+fn instructions(bytes: Vec<u8>) -> Result<Vec<Instruction>, Fault> {
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let mut made = Vec::new();
     let visit = |i: &Instruction| -> Result<(), phineus_bytecode::Error> {
@@ -213,8 +221,8 @@ fn narrowed(
     reader.for_each(visit).expect("just written");
     let violations = verify_without_ports(&mut reader, true).expect("just written");
     match violations.first() {
-        Some(violation) => Err(format!("the narrowed program is wrong: {violation}")),
-        None => Ok((made, claims)),
+        Some(violation) => Err(format!("the program that was made is wrong: {violation}")),
+        None => Ok(made),
     }
 }
 
@@ -280,9 +288,64 @@ fn is_placed(
     Ok(())
 }
 
+/// A program by the rules of rewriting, if one applies.
+fn rewritten(
+    program: &[Instruction],
+    description: &Description,
+) -> Result<Option<Vec<Instruction>>, Fault> {
+    let bytes = to_bytes(FileKind::Program, program, description).expect("in memory");
+    let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+    let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
+    let made = rewrite(&mut reader, Vec::new, &scratch, 64 << 20).expect("in memory");
+    made.map(|made| instructions(made.output)).transpose()
+}
+
+/// Rewrites and computes a random program of few operations and shapes; returns whether a rule applied.
+fn examine_rewriting(seed: u64) -> Result<bool, Fault> {
+    let random = &mut SeededRng::new(seed);
+    let divides = [Op::Input, Op::Div, Op::Rem, Op::Output];
+    let is_bitwise = !random.one_in(4);
+    let bitwise = [Op::Input, Op::And, Op::Or, Op::Xor, Op::Not, Op::Constant, Op::Output];
+    let options = RandomOptions {
+        instruction_count: 4 + random.below(60) as usize,
+        width_max: 1 + random.below(2) as u16,
+        wires_max: 2,
+        live_max: 2 + random.below(6) as usize,
+        ops: Some(if is_bitwise { bitwise.to_vec() } else { divides.to_vec() }),
+        ..RandomOptions::default()
+    };
+    let (mut program, mut description) = random_program(random.next_u64(), &options);
+    for (slot, i) in program.iter_mut().filter(|i| i.op == Op::Input).enumerate() {
+        (i.op, i.immediates) = (Op::Load, [slot as u64, 0, 0, 0]);
+    }
+    description.slots = slots_of(&program).into();
+    let Some(made) = rewritten(&program, &description)? else { return Ok(false) };
+    for k in 0..INPUTS {
+        let inputs = seed.wrapping_add(k);
+        let [given, after] = [meaning(&program, inputs).1, meaning(&made, inputs).1];
+        if given != after {
+            return Err(format!("other outputs: {given:?} and {after:?}"));
+        }
+    }
+    Ok(true)
+}
+
+#[test]
+fn rewritten_programs_give_the_same() {
+    let mut seeds = Seeds::fresh();
+    let mut applied = 0;
+    for _ in 0..PROGRAMS {
+        let seed = seeds.draw();
+        let found = examine_rewriting(seed);
+        applied += u64::from(found.unwrap_or_else(|fault| panic!("program {seed:#x}: {fault}")));
+    }
+    assert!(applied > PROGRAMS / 10, "{applied} programs were rewritten");
+}
+
 /// Narrows and computes a random program; says what is wrong.
 fn examine(seed: u64) -> Result<(), Fault> {
-    let (program, description) = program(seed);
+    let (written, description) = program(seed);
+    let program = rewritten(&written, &description)?.unwrap_or(written);
     let (made, claims) = narrowed(&program, &description, seed)?;
     if let Some(fault) = unproven(&program, &description, &claims).first() {
         return Err(format!("not proven: {fault}"));

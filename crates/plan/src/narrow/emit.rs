@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod constants;
+mod known_divisors;
 mod orders;
 mod products;
 mod quotients;
@@ -326,8 +327,14 @@ where
         Ok(View::of_extent(name, e))
     }
 
-    /// The number of ANDs for a lane of an operation without immediates.
+    /// The number of ANDs for a lane of an operation without immediates, on different operands.
     fn cost(&self, op: Op, element: ElementType) -> u64 {
+        let made = Instruction::new(op, element, 1);
+        (self.options.and_gates)(&Instruction { operands: [0, 1, 2], ..made })
+    }
+
+    /// As [`Narrowing::cost`], of the product of a value with itself.
+    fn cost_of_square(&self, op: Op, element: ElementType) -> u64 {
         (self.options.and_gates)(&Instruction::new(op, element, 1))
     }
 }

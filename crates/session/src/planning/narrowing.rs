@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing};
 use phineus_engine::bits::{Family, record};
 use phineus_plan::{
-    Assignment, NarrowClaim, NarrowOptions, Narrowed, Scratch, check_narrow, narrow,
+    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, narrow,
+    rewrite,
 };
 
 use crate::failure::Failure;
@@ -56,7 +57,11 @@ pub fn narrowed(
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Option<TracedFile>, Failure> {
-    narrowed_with_claims(traced, optimised, planner_memory_bytes, scratch, |_| {})
+    let Some(options) = Narrows::of(traced, optimised) else { return Ok(None) };
+    let rewritten = rewritten(traced, planner_memory_bytes, scratch)?;
+    let program = rewritten.as_ref().unwrap_or(traced);
+    let narrowed = narrow_with(program, options, planner_memory_bytes, scratch, |_| {})?;
+    Ok(narrowed.or(rewritten))
 }
 
 /// Claims about values, made in narrowing `traced`, that cannot be proven.
@@ -66,35 +71,63 @@ pub fn unproven_facts(
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
+    let Some(options) = Narrows::of(traced, optimised) else { return Ok(Vec::new()) };
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
-    narrowed_with_claims(traced, optimised, planner_memory_bytes, scratch, claim)?;
-    Ok(check_narrow(&mut traced.file.reader()?, &claims)?)
+    let rewritten = rewritten(traced, planner_memory_bytes, scratch)?;
+    let program = rewritten.as_ref().unwrap_or(traced);
+    narrow_with(program, options, planner_memory_bytes, scratch, claim)?;
+    Ok(check_narrow(&mut program.file.reader()?, &claims)?)
 }
 
-fn narrowed_with_claims(
+/// `traced` by the rules of rewriting; nothing if none applies.
+fn rewritten(
     traced: &TracedFile,
-    (protocol, optimisation): (Protocol, Optimisation),
+    planner_memory_bytes: u64,
+    scratch: &Scratch,
+) -> Result<Option<TracedFile>, Failure> {
+    let (reader, output) = (&mut traced.file.reader()?, || scratch.file());
+    let made = rewrite(reader, output, scratch, planner_memory_bytes)?;
+    Ok(made.map(|Rewritten { output: file, written }| traced.rewritten(file, written.hash)))
+}
+
+/// How a program is narrowed.
+#[derive(Clone, Copy)]
+struct Narrows {
+    has_rounds: bool,
+}
+
+impl Narrows {
+    /// `None` if it is planned as it is.
+    fn of(
+        traced: &TracedFile,
+        (protocol, optimisation): (Protocol, Optimisation),
+    ) -> Option<Narrows> {
+        let representation = protocol.representation_of(&traced.description);
+        let is_narrowed = optimisation != Optimisation::Off && narrows(representation);
+        is_narrowed.then(|| Narrows { has_rounds: takes_rounds(representation) })
+    }
+}
+
+/// `program` in the least widths, and whether that is narrower.
+fn narrow_with(
+    program: &TracedFile,
+    Narrows { has_rounds }: Narrows,
     planner_memory_bytes: u64,
     scratch: &Scratch,
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<Option<TracedFile>, Failure> {
-    let representation = protocol.representation_of(&traced.description);
-    if optimisation == Optimisation::Off || !narrows(representation) {
-        return Ok(None);
-    }
-    let has_rounds = takes_rounds(representation);
-    let known: RefCell<HashMap<(Op, ElementType), u64>> = RefCell::default();
+    let known: RefCell<HashMap<(Op, ElementType, bool), u64>> = RefCell::default();
     let family = family(has_rounds);
     let and_gates = |i: &Instruction| {
         let count = || record(i, family).and_count() as u64;
-        *known.borrow_mut().entry((i.op, i.element)).or_insert_with(count)
+        *known.borrow_mut().entry((i.op, i.element, i.is_square())).or_insert_with(count)
     };
     let options = NarrowOptions { and_gates: &and_gates, has_rounds, planner_memory_bytes };
-    let (program, output) = (&mut traced.file.reader()?, scratch.file());
+    let (reader, output) = (&mut program.file.reader()?, scratch.file());
     let Narrowed { output: file, written, is_narrower } =
-        narrow(program, output, scratch, options, claim)?;
-    Ok(is_narrower.then(|| traced.rewritten(file, written.hash)))
+        narrow(reader, output, scratch, options, claim)?;
+    Ok(is_narrower.then(|| program.rewritten(file, written.hash)))
 }
 
 #[cfg(test)]

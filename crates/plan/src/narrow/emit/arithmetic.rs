@@ -104,12 +104,14 @@ where
     fn cheapest_product(&self, i: &Instruction, e: Extent) -> ProductForm {
         let [a, b] = [self.facts(i, 0), self.facts(i, 1)];
         let (w, own) = (i.element.width(), a.width);
-        let is_full = i.op == Op::MulFull;
+        let (is_full, is_square) = (i.op == Op::MulFull, i.is_square());
         let mut forms = Vec::new();
         let mut form = |op, element: ElementType, width, shape, more: u64| {
             let cost = match shape {
                 ProductShape::Pieces(_) => more,
-                ProductShape::Operands | ProductShape::Magnitude => more + self.cost(op, element),
+                ProductShape::Magnitude => more + self.cost_of_square(op, element),
+                ProductShape::Operands if is_square => more + self.cost_of_square(op, element),
+                ProductShape::Operands => more + self.cost(op, element),
             };
             let element = element.shared(i.element.sharing());
             forms.push((ProductForm { op, element, width, shape }, cost));
@@ -132,7 +134,7 @@ where
         if is_unsigned && fits(unsigned) {
             form(Op::MulFull, double(unsigned, false), unsigned, ProductShape::Operands, 0);
         }
-        if is_unsigned && !self.options.has_rounds && widths[0] != widths[1] {
+        if is_unsigned && !is_square && !self.options.has_rounds && widths[0] != widths[1] {
             let (wide, narrow) = (widths[0].max(widths[1]), widths[0].min(widths[1]));
             let has_space = e.high <= wide + narrow && 2 * narrow <= w;
             let shape = ProductShape::Pieces(widths);
@@ -147,8 +149,13 @@ where
             form(Op::MulFull, double(signed, true), signed, ProductShape::Operands, 0);
         }
         let magnitude = bit_length(a.least.unsigned_abs().max(a.most.unsigned_abs()));
-        let is_square = i.operands[0] == i.operands[1] && !self.options.has_rounds;
-        if is_square && is_signed && !a.is_natural() && signed <= e.high && fits(magnitude) {
+        if is_square
+            && !self.options.has_rounds
+            && is_signed
+            && !a.is_natural()
+            && signed <= e.high
+            && fits(magnitude)
+        {
             let abs = self.cost(Op::Abs, ElementType::signed(signed));
             form(Op::MulFull, double(magnitude, false), magnitude, ProductShape::Magnitude, abs);
         }

@@ -21,6 +21,41 @@ fn order(a: &Facts, b: &Facts, is_signed: bool) -> (u16, bool) {
     }
 }
 
+/// How many of the lowest bits decide nothing: those that are equal, and if `a < b`, those below which `b` is known
+/// to have none or `a` to have all; if `a <= b`, the other way about.
+fn undecided_low_bits(op: Op, a: &Facts, b: &Facts) -> u16 {
+    match op {
+        Op::Lt => (b.zeros | a.ones).trailing_ones() as u16,
+        Op::Le => (b.ones | a.zeros).trailing_ones() as u16,
+        _ => equal_low_bits(a, b),
+    }
+}
+
+/// Where one bit of each is left and one of them is known: which operand's bit is the result, and whether complemented.
+fn bit_that_decides(
+    op: Op,
+    is_signed: bool,
+    [a, b]: [&Facts; 2],
+    at: u16,
+) -> Option<(usize, bool)> {
+    let known = |facts: &Facts| match (facts.zeros >> at & 1, facts.ones >> at & 1) {
+        (1, _) => Some(false),
+        (_, 1) => Some(true),
+        _ => None,
+    };
+    // Of signed integers the order of the bits is the other one.
+    let (less, greater) = if is_signed { (1, 0) } else { (0, 1) };
+    let of = [known(a), known(b)];
+    match op {
+        // !less & greater, !less | greater.
+        Op::Lt if of[less] == Some(false) => Some((greater, false)),
+        Op::Lt if of[greater] == Some(true) => Some((less, true)),
+        Op::Le if of[less] == Some(true) => Some((greater, false)),
+        Op::Le if of[greater] == Some(false) => Some((less, true)),
+        _ => None,
+    }
+}
+
 /// A shift or rotation whose secret amount turned out to be this constant.
 fn by_public_amount(i: &Instruction, amount: u128) -> Instruction {
     let w = u128::from(i.element.width());
@@ -47,8 +82,19 @@ where
         let [a, b] = [self.facts(i, 0), self.facts(i, 1)];
         let is_equality = matches!(i.op, Op::Eq | Op::Ne);
         let (end, is_signed) = order(&a, &b, i.element.is_signed() && !is_equality);
-        // Bits that are equal decide nothing, as long as others are left.
-        let start = equal_low_bits(&a, &b).min(end - 1);
+        let start = (undecided_low_bits(i.op, &a, &b)).min(end - 1);
+        if end - start == 1
+            && let Some((k, is_complement)) = bit_that_decides(i.op, is_signed, [&a, &b], start)
+        {
+            let bit = self.part(i, k, start, end)?;
+            return Ok(View::whole(
+                match is_complement {
+                    true => self.of_naturals(i, Op::Not, 1, &[bit], &[])?,
+                    false => bit,
+                },
+                1,
+            ));
+        }
         let mut made = *i;
         made.element = ElementType::integer(end - start, is_signed).shared(i.element.sharing());
         for k in 0..2 {
@@ -63,12 +109,29 @@ where
             return self.moved(i, (usize::from(second), e.low), e);
         }
         let (width, is_signed) = order(&a, &b, i.element.is_signed());
+        if is_signed
+            && let Some(k) = [&b, &a].iter().position(|facts| facts.as_constant() == Some(0))
+        {
+            return self.rectified(i, k, e);
+        }
         let mut made = *i;
         made.element = ElementType::integer(width, is_signed).shared(i.element.sharing());
         for k in 0..2 {
             made.operands[k] = self.part(i, k, 0, width)?;
         }
         Ok(View::within(self.emitter.define(made)?.results[0], width, e))
+    }
+
+    /// The greatest, or the least, of operand `k` and 0: the operand where its sign says so, else 0.
+    fn rectified(&mut self, i: &Instruction, k: usize, e: Extent) -> Result<View, Error> {
+        let width = self.facts(i, k).signed_width();
+        let mut selector = self.part(i, k, width - 1, width)?;
+        if i.op == Op::Max {
+            selector = self.of_naturals(i, Op::Not, 1, &[selector], &[])?;
+        }
+        let value = self.part(i, k, e.low, e.high)?;
+        let name = self.of_naturals(i, Op::Mask, e.high - e.low, &[selector, value], &[])?;
+        Ok(View::of_extent(name, e))
     }
 
     /// Shifts and rotations by secret amounts.

@@ -7,7 +7,7 @@ use super::{Narrowing, ResultViews};
 use crate::error::Error;
 use crate::narrow::NarrowClaim;
 use crate::narrow::demand::{Extent, extent};
-use crate::narrow::facts::{Facts, signed_bounds};
+use crate::narrow::facts::{Facts, bit_length, signed_bounds};
 use crate::narrow::notes::InstructionNotes;
 use crate::narrow::views::View;
 
@@ -48,11 +48,50 @@ where
         let wanted = if i.op == Op::Rem { [None, found[0]] } else { found };
         let [a, b] = [self.facts(i, 0), self.facts(i, 1)];
         let is_signed = i.element.is_signed() && !(a.is_natural() && b.is_natural());
+        if let Some(views) = self.quotient_by_constant(i, wanted, is_signed)? {
+            return Ok(if i.op == Op::Rem { [views[1], None] } else { views });
+        }
         let views = match is_signed {
             true => self.signed_quotient(i, wanted)?,
             false => self.natural_quotient(i, wanted)?,
         };
         Ok(if i.op == Op::Rem { [views[1], None] } else { views })
+    }
+
+    /// By a positive constant, where that takes fewer ANDs than a division.
+    fn quotient_by_constant(
+        &mut self,
+        i: &Instruction,
+        wanted: Pair<Extent>,
+        is_signed: bool,
+    ) -> Result<Option<Pair<View>>, Error> {
+        let [a, b] = [self.facts(i, 0), self.facts(i, 1)];
+        let Some(divisor) = b.as_constant().filter(|_| !is_signed || b.is_natural()) else {
+            return Ok(None);
+        };
+        if divisor.is_power_of_two() && !is_signed {
+            let shift = bit_length(divisor) - 1;
+            let mut views = [None; RESULTS_MAX];
+            for (k, from) in [(0, shift), (1, 0)] {
+                if let Some(e) = wanted[k] {
+                    views[k] = Some(self.moved(i, (0, from + e.low), e)?);
+                }
+            }
+            return Ok(Some(views));
+        }
+        let width = if is_signed { a.signed_width() } else { a.unsigned_width().max(1) };
+        if divisor < 2 || divisor.is_power_of_two() {
+            return Ok(None);
+        }
+        let Some(reciprocal) = self.reciprocal(divisor, width) else { return Ok(None) };
+        let form = (divisor, reciprocal);
+        let cost = self.cost_by_constant(wanted.map(|e| e.is_some()), form, (width, is_signed));
+        let divided = if is_signed { signed_width_of_quotient(&a, &b) } else { width };
+        let element = ElementType::integer(divided.max(bit_length(divisor)), is_signed);
+        if cost >= self.cost(operation(&wanted), element) {
+            return Ok(None);
+        }
+        self.divided_by_constant(i, wanted, form, (width, is_signed)).map(Some)
     }
 
     fn signed_quotient(
