@@ -1,0 +1,99 @@
+//! [`OverlayDevice`]: what the host needs of a device; [`garble`]: one run on it.
+
+use phineus_crypto::{Block, Delta, GarbledGate};
+use zerocopy::IntoBytes;
+
+use crate::OverlayError;
+use crate::registers::{self, Register};
+use crate::stream::Stream;
+
+/// The four streams of a run, and how much of each was moved.
+pub struct Streams<'a> {
+    /// Header and words.
+    pub quads: &'a [u64],
+    /// Labels of false of the inputs, in the order of the loads.
+    pub labels: &'a [Block],
+    /// Rows in the order of issue.
+    pub rows: &'a mut [GarbledGate],
+    /// Labels of false of the outputs, in the order of issue.
+    pub results: &'a mut [Block],
+}
+
+/// A device. The simulation (`simulation.rs`, feature `verilator`) is the only one today.
+pub trait OverlayDevice {
+    /// Reads a register.
+    fn read(&mut self, register: Register) -> u32;
+
+    /// Writes register `number` of those that begin at `register`.
+    fn write(&mut self, register: Register, number: u8, value: u32);
+
+    /// Moves the streams until everything was moved, or the device takes and gives nothing more. Returns how many rows and
+    /// results came.
+    fn transfer(&mut self, streams: Streams<'_>) -> (usize, usize);
+}
+
+/// What a run gives.
+pub struct Garbled {
+    /// Rows in the order of the gates: the bytes that a software garbler sends.
+    pub rows: Vec<u8>,
+    /// Labels of false of the outputs, in their order.
+    pub outputs: Vec<Block>,
+    /// Cycles in which the pipeline moved.
+    pub cycles: u64,
+    /// Cycles in which it waited for the host.
+    pub stalls: u64,
+}
+
+/// Garbles the program of `stream` on a device; `inputs` are labels of false.
+///
+/// # Errors
+/// [`OverlayError::Stopped`] if the device refuses the stream or does not come to its end.
+///
+/// # Panics
+/// If there is not one label for each input.
+pub fn garble(
+    device: &mut dyn OverlayDevice,
+    stream: &Stream,
+    (start, delta): (Block, &Delta),
+    inputs: &[Block],
+) -> Result<Garbled, OverlayError> {
+    for (register, value) in [(registers::START, start), (registers::DELTA, delta.block())] {
+        for number in 0..4 {
+            let bits = (value.to_bits() >> (32 * number)) as u32;
+            device.write(register, number, bits);
+        }
+    }
+    device.write(registers::CONTROL, 0, 1);
+    let labels: Vec<Block> = stream.loads.iter().map(|&input| inputs[input as usize]).collect();
+    let mut issued = vec![GarbledGate::default(); stream.and_count() as usize];
+    let mut results = vec![Block::ZERO; stream.outputs.len()];
+    let (rows, results_count) = device.transfer(Streams {
+        quads: &stream.quads,
+        labels: &labels,
+        rows: &mut issued,
+        results: &mut results,
+    });
+    let status = device.read(registers::STATUS);
+    let mut long = |low, high| u64::from(device.read(low)) | u64::from(device.read(high)) << 32;
+    let cycles = long(registers::CYCLES_LOW, registers::CYCLES_HIGH);
+    let stalls = long(registers::STALLS_LOW, registers::STALLS_HIGH);
+    let word = long(registers::WORDS_LOW, registers::WORDS_HIGH).saturating_sub(1);
+    if let Some(reason) = registers::error_meaning(status) {
+        return Err(OverlayError::Stopped { word, reason });
+    }
+    let is_whole = rows == issued.len() && results_count == results.len();
+    if status & registers::STATUS_DONE == 0 || !is_whole {
+        return Err(OverlayError::Stopped { word, reason: "it waits for more of the stream" });
+    }
+    let mut rows = vec![0; issued.len() * GarbledGate::BYTES];
+    let order = stream.words().filter(|word| word.has_and()).map(|word| word.index as usize);
+    for (gate, row) in order.zip(&issued) {
+        let place = gate * GarbledGate::BYTES;
+        rows[place..place + GarbledGate::BYTES].copy_from_slice(row.as_bytes());
+    }
+    let mut outputs = vec![Block::ZERO; results.len()];
+    for (&output, &label) in stream.outputs.iter().zip(&results) {
+        outputs[output as usize] = label;
+    }
+    Ok(Garbled { rows, outputs, cycles, stalls })
+}
