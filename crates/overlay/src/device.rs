@@ -5,19 +5,25 @@ use zerocopy::IntoBytes;
 
 use crate::OverlayError;
 use crate::registers::{self, Register};
+use crate::schedule::STORED;
 use crate::stream::Stream;
 
 /// The four streams of a run, and how much of each was moved.
 pub struct Streams<'a> {
     /// Header and words.
     pub quads: &'a [u64],
-    /// Labels of false of the inputs, in the order of the loads.
+    /// Labels of false, in the order of the loads.
     pub labels: &'a [Block],
+    /// The result that a load takes its label from, if the host stores it for a time; else [`NO_RESULT`].
+    pub label_results: &'a [u64],
     /// Rows in the order of issue.
     pub rows: &'a mut [GarbledGate],
     /// Labels of false of the outputs, in the order of issue.
     pub results: &'a mut [Block],
 }
+
+/// Mark of a load whose label is in [`Streams::labels`].
+pub const NO_RESULT: u64 = u64::MAX;
 
 /// A device. The simulation (`simulation.rs`, feature `verilator`) is the only one today.
 pub trait OverlayDevice {
@@ -64,12 +70,13 @@ pub fn garble(
         }
     }
     device.write(registers::CONTROL, 0, 1);
-    let labels: Vec<Block> = stream.loads.iter().map(|&input| inputs[input as usize]).collect();
+    let (labels, label_results) = loads(stream, inputs);
     let mut issued = vec![GarbledGate::default(); stream.and_count() as usize];
     let mut results = vec![Block::ZERO; stream.outputs.len()];
     let (rows, results_count) = device.transfer(Streams {
         quads: &stream.quads,
         labels: &labels,
+        label_results: &label_results,
         rows: &mut issued,
         results: &mut results,
     });
@@ -91,9 +98,28 @@ pub fn garble(
         let place = gate * GarbledGate::BYTES;
         rows[place..place + GarbledGate::BYTES].copy_from_slice(row.as_bytes());
     }
-    let mut outputs = vec![Block::ZERO; results.len()];
-    for (&output, &label) in stream.outputs.iter().zip(&results) {
+    let is_output = |number: &u32| number & STORED == 0;
+    let output_count = stream.outputs.iter().filter(|&number| is_output(number)).count();
+    let mut outputs = vec![Block::ZERO; output_count];
+    for (&output, &label) in stream.outputs.iter().zip(&results).filter(|(n, _)| is_output(n)) {
         outputs[output as usize] = label;
     }
     Ok(Garbled { rows, outputs, cycles, stalls })
+}
+
+/// Labels in the order of the loads, and the results that some of them are.
+fn loads(stream: &Stream, inputs: &[Block]) -> (Vec<Block>, Vec<u64>) {
+    let mut stored = Vec::new();
+    for (result, &number) in (0..).zip(&stream.outputs) {
+        if number & STORED != 0 {
+            // Spills are numbered in the order of their results.
+            assert_eq!(number, STORED | stored.len() as u32, "the stream was checked");
+            stored.push(result);
+        }
+    }
+    let load = |&number: &u32| match number & STORED {
+        0 => (inputs[number as usize], NO_RESULT),
+        _ => (Block::ZERO, stored[(number & !STORED) as usize]),
+    };
+    stream.loads.iter().map(load).unzip()
 }

@@ -2,7 +2,6 @@
 
 /// Why a program cannot be compiled, a stream not be read, or a device not be used.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum OverlayError {
     /// The netlist is larger than node numbers are.
     #[error("the program has more than {} gates", crate::netlist::NODES_MAX)]

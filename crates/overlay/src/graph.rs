@@ -1,7 +1,7 @@
 //! [`Graph`]: operations, who reads whose result, and priorities.
 
 use crate::operations::{Kind, Operations, Sum};
-use crate::parameters::{AND_LATENCY, LOAD_LATENCY, XOR_LATENCY};
+use crate::parameters::{AND_LATENCY, LOAD_LATENCY, SPILL_LATENCY, XOR_LATENCY};
 use crate::word::Address;
 
 /// The part of the cell that does an operation.
@@ -18,17 +18,18 @@ impl Unit {
 
     pub(crate) fn of(kind: &Kind) -> Unit {
         match kind {
-            Kind::Load { .. } => Unit::Load,
+            Kind::Load { .. } | Kind::Fill { .. } => Unit::Load,
             Kind::And { .. } => Unit::And,
             Kind::Xor { .. } => Unit::Xor,
-            Kind::Output { .. } => Unit::Output,
+            Kind::Output { .. } | Kind::Spill { .. } => Unit::Output,
         }
     }
 
     pub(crate) fn latency(self) -> u32 {
         match self {
             Unit::And => AND_LATENCY,
-            Unit::Xor | Unit::Output => XOR_LATENCY,
+            Unit::Xor => XOR_LATENCY,
+            Unit::Output => SPILL_LATENCY,
             Unit::Load => LOAD_LATENCY,
         }
     }
@@ -64,7 +65,7 @@ impl Graph {
         let count = kinds.len();
         let (mut uses, mut waiting) = (vec![0_u32; count], vec![0_u8; count]);
         for (operation, kind) in kinds.iter().enumerate() {
-            kind.operands(|value| {
+            kind.dependencies(|value| {
                 uses[value as usize] += 1;
                 waiting[operation] += 1;
             });
@@ -77,7 +78,7 @@ impl Graph {
         let mut readers = vec![0; starts[count] as usize];
         let mut priorities = vec![0; count];
         for (operation, kind) in kinds.iter().enumerate() {
-            kind.operands(|value| {
+            kind.dependencies(|value| {
                 let end = &mut ends[value as usize];
                 readers[*end as usize] = operation as u32;
                 *end += 1;
@@ -86,7 +87,7 @@ impl Graph {
         for operation in (0..count).rev() {
             priorities[operation] += Unit::of(&kinds[operation]).latency();
             let priority = priorities[operation];
-            kinds[operation].operands(|value| {
+            kinds[operation].dependencies(|value| {
                 let own = &mut priorities[value as usize];
                 *own = (*own).max(priority);
             });

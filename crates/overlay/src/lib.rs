@@ -24,6 +24,7 @@ pub mod schedule;
 #[cfg(feature = "verilator")]
 pub mod simulation;
 pub mod software;
+mod spill;
 pub mod stream;
 mod wire_memory;
 pub mod word;

@@ -117,6 +117,11 @@ impl NetlistBuilder {
         self.netlist.outputs.extend(wires.iter().map(|wire| wire.literal()));
     }
 
+    /// ANDs and outputs so far.
+    pub fn counts(&self) -> (u64, usize) {
+        (self.netlist.and_count, self.netlist.outputs.len())
+    }
+
     /// The netlist that was recorded.
     ///
     /// # Errors

@@ -88,13 +88,32 @@ pub enum Kind {
         /// The sum.
         terms: Sum,
     },
+    /// Gives the label of a value to the host, which stores it.
+    Spill {
+        /// The value.
+        value: u32,
+    },
+    /// Takes back the label that an earlier operation spilled.
+    Fill {
+        /// The operation that spilled it.
+        spill: u32,
+    },
 }
 
 impl Kind {
+    /// Calls `visit` with each operation that must be done before: those whose results are read, and spills.
+    pub(crate) fn dependencies(&self, mut visit: impl FnMut(u32)) {
+        if let Kind::Fill { spill } = self {
+            visit(*spill);
+        }
+        self.operands(visit);
+    }
+
     /// Calls `visit` with each value that is read.
     pub fn operands(&self, mut visit: impl FnMut(u32)) {
         match self {
-            Kind::Load { .. } => {}
+            Kind::Load { .. } | Kind::Fill { .. } => {}
+            Kind::Spill { value } => visit(*value),
             Kind::And { a, b, post, .. } => {
                 a.values().iter().chain(b.values()).chain(post.values()).for_each(|&v| visit(v));
             }
@@ -107,9 +126,10 @@ impl Kind {
 
 impl Kind {
     /// Calls `visit` with each value that is read, to rename it.
-    pub(crate) fn operands_mut(&mut self, visit: impl FnMut(&mut u32)) {
+    pub(crate) fn operands_mut(&mut self, mut visit: impl FnMut(&mut u32)) {
         match self {
-            Kind::Load { .. } => {}
+            Kind::Load { .. } | Kind::Fill { .. } => {}
+            Kind::Spill { value } => visit(value),
             Kind::And { a, b, post, .. } => {
                 let sums = [a, b, post].into_iter();
                 sums.flat_map(|sum| sum.values_mut().iter_mut()).for_each(visit);

@@ -5,6 +5,9 @@ use sha2::{Digest, Sha256};
 /// Version of the stream and of the register map.
 pub const VERSION: u16 = 1;
 
+/// Quadwords of the header that have a meaning; a word is at least as long.
+pub(crate) const HEADER_QUADS: usize = 5;
+
 /// Reads of one word: a0 a1 b0 b1 p0 p1 x0 x1 x2 y0 y1 y2.
 pub const READS: usize = 12;
 
@@ -21,6 +24,10 @@ pub const AND_LATENCY: u32 = 15;
 pub const XOR_LATENCY: u32 = 3;
 /// As [`AND_LATENCY`], of a load.
 pub const LOAD_LATENCY: u32 = 2;
+
+/// Cycles from a spill to the first fill of it: time for the host to store the label and to send it. A host that takes
+/// longer delays the device.
+pub const SPILL_LATENCY: u32 = 100;
 
 /// Cycles that the device runs after the last word, so that everything in its pipeline has left.
 pub const DRAIN_CYCLES: u32 = 16;
@@ -58,7 +65,7 @@ impl Parameters {
     /// Quadwords of 64 bits in a word of the stream.
     pub fn word_quads(self) -> usize {
         let bits = (READS + WRITES) as u32 * self.address_bits() + OTHER_BITS;
-        bits.div_ceil(64) as usize
+        (bits.div_ceil(64) as usize).max(HEADER_QUADS)
     }
 
     /// Bytes of a word of the stream.

@@ -29,6 +29,11 @@ impl NetlistDriver {
         }
     }
 
+    /// ANDs and outputs so far.
+    pub fn counts(&self) -> (u64, usize) {
+        self.builder.counts()
+    }
+
     /// The netlist of the program that was run.
     ///
     /// # Errors

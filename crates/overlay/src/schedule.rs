@@ -2,42 +2,41 @@
 //!
 //! List scheduling by the longest path to a sink. Only the operations within a window of the netlist's order are
 //! considered, so that values do not live much longer than in that order. If the wire memory does not suffice, the
-//! window is divided by four, down to one operation.
+//! window becomes smaller, and then the host stores labels for a time (`spill.rs`).
 //!
 //! The device has no interlocks: it does in each cycle what the word says. So the number of cycles is known here,
 //! exactly. It waits only as a whole, for the host.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use crate::OverlayError;
 use crate::graph::{Graph, Unit};
 use crate::operations::{Kind, Operations};
-use crate::parameters::{CHECK_INTERVAL, DRAIN_CYCLES, Parameters};
+use crate::parameters::{CHECK_INTERVAL, DRAIN_CYCLES, Parameters, SPILL_LATENCY};
 use crate::ports::{Group, ReadPorts};
+use crate::spill::{peak_in_order, spilled};
 use crate::wire_memory::WireMemory;
 use crate::word::{
     Address, IDLE_MAX, PORT_A, PORT_B, PORT_POST, PORT_X, PORT_Y, WRITE_AND, WRITE_LOAD, WRITE_X,
     WRITE_Y, Word, WordKind,
 };
 
-/// Operations of the first window that is tried.
-const WINDOW: usize = 1 << 15;
-
 /// Ready operations of a unit that are tried in one cycle.
 const TRIES: usize = 12;
 
 /// Cycles of the table of results that become readable; more than any latency.
-const WHEEL: usize = 32;
+const WHEEL: usize = 128;
+const _: () = assert!((SPILL_LATENCY as usize) < WHEEL);
 
 /// A scheduled program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// Words in the order of issue.
     pub words: Vec<Word>,
-    /// Inputs in the order in which the device takes their labels.
+    /// Labels in the order in which the device takes them: numbers of inputs, or of [`STORED`] labels.
     pub loads: Vec<u32>,
-    /// Outputs in the order in which the device gives their labels.
+    /// Labels in the order in which the device gives them: numbers of outputs, or of labels to be [`STORED`].
     pub outputs: Vec<u32>,
     /// Counts.
     pub figures: Figures,
@@ -54,6 +53,10 @@ pub struct Figures {
     pub xors: u64,
     /// XOR operations that only copy a label to another bank.
     pub copies: u64,
+    /// Labels that the host stores for a time.
+    pub spills: u64,
+    /// Labels that it sends again, with those of inputs that it sent before.
+    pub fills: u64,
     /// The most labels in the wire memory at once.
     pub peak_labels: u64,
     /// Operations of the window that sufficed.
@@ -65,17 +68,39 @@ pub struct Figures {
 /// # Errors
 /// [`OverlayError::WireMemory`] if the live labels do not fit.
 pub fn schedule(operations: &Operations, parameters: Parameters) -> Result<Schedule, OverlayError> {
-    let mut window = WINDOW;
-    loop {
-        let mut scheduler = Scheduler::new(operations, parameters, window);
-        match scheduler.run() {
-            Ok(()) => return Ok(scheduler.finish()),
-            Err(error) if window == 1 => return Err(error),
-            Err(_) => window /= 4,
+    let labels = parameters.labels();
+    let fits_in_order = peak_in_order(operations) <= labels;
+    for (eighths, window) in ATTEMPTS {
+        let capacity = labels as usize * eighths / 8;
+        let attempt = match eighths {
+            8 if !fits_in_order => continue,
+            8 => operations,
+            _ => &spilled(operations, capacity),
+        };
+        let mut scheduler = Scheduler::new(attempt, parameters, window);
+        if scheduler.run().is_ok() {
+            return Ok(scheduler.finish());
         }
-        window = window.max(1);
     }
+    Err(OverlayError::WireMemory { labels })
 }
+
+/// What is tried: eighths of the memory that values may take in the order of the operations (8: nothing is spilled),
+/// and operations in the window.
+const ATTEMPTS: [(usize, usize); 9] = [
+    (8, 1 << 15),
+    (8, 1 << 13),
+    (8, 1 << 11),
+    (6, 1 << 13),
+    (6, 1 << 11),
+    (4, 1 << 10),
+    (4, 1 << 7),
+    (2, 1 << 4),
+    (2, 1),
+];
+
+/// Mark of a label that the host stores, in [`Schedule::loads`] and [`Schedule::outputs`].
+pub const STORED: u32 = 1 << 31;
 
 /// Operations of one unit that can issue, by priority, then by age.
 type Ready = BinaryHeap<(u32, Reverse<u32>)>;
@@ -99,6 +124,8 @@ struct Scheduler {
     penalties: Vec<u32>,
     cycle: u64,
     since_check: u64,
+    /// Number of the stored label of each spill, by operation.
+    stored: HashMap<u32, u32>,
     schedule: Schedule,
 }
 
@@ -115,13 +142,14 @@ impl Scheduler {
             head: 0,
             admitted: 0,
             ready: Default::default(),
-            wheel: Default::default(),
+            wheel: std::array::from_fn(|_| Vec::new()),
             in_flight: 0,
             memory: WireMemory::new(parameters),
             ports: ReadPorts::new(parameters),
             penalties: vec![0; 1 << parameters.bank_bits],
             cycle: 0,
             since_check: 0,
+            stored: HashMap::new(),
             schedule: Schedule { figures, ..Schedule::default() },
         }
     }
@@ -253,7 +281,8 @@ impl Scheduler {
             }
         };
         match kind {
-            Kind::Load { .. } => {}
+            Kind::Load { .. } | Kind::Fill { .. } => {}
+            Kind::Spill { value } => add(first_port, 3, std::slice::from_ref(value)),
             Kind::And { a, b, post, .. } => {
                 add(PORT_A, 2, a.values());
                 add(PORT_B, 2, b.values());
@@ -317,10 +346,12 @@ impl Scheduler {
             };
             Some(place)
         };
-        self.write_word(&kind, first_port, place, word);
+        self.write_word(operation, first_port, place, word);
         self.release_operands(&kind);
         if let Some(place) = place {
             self.graph.places[operation as usize] = place;
+        }
+        if place.is_some() || matches!(kind, Kind::Spill { .. }) {
             self.wheel[(self.cycle + latency) as usize % WHEEL].push(operation);
             self.in_flight += 1;
         }
@@ -331,15 +362,27 @@ impl Scheduler {
 
     fn write_word(
         &mut self,
-        kind: &Kind,
+        operation: u32,
         first_port: usize,
         place: Option<Address>,
         word: &mut Word,
     ) {
-        match kind {
+        match &self.graph.kinds[operation as usize] {
             Kind::Load { input } => {
                 word.writes[WRITE_LOAD] = place;
                 self.schedule.loads.push(*input);
+            }
+            Kind::Fill { spill } => {
+                word.writes[WRITE_LOAD] = place;
+                self.schedule.loads.push(STORED | self.stored[spill]);
+                self.schedule.figures.fills += 1;
+            }
+            Kind::Spill { .. } => {
+                let number = self.stored.len() as u32;
+                word.is_output = true;
+                self.stored.insert(operation, number);
+                self.schedule.outputs.push(STORED | number);
+                self.schedule.figures.spills += 1;
             }
             Kind::And { index, a, b, post } => {
                 word.writes[WRITE_AND] = place;

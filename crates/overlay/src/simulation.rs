@@ -21,6 +21,7 @@ struct RawStreams {
     word_count: u64,
     words_sent: u64,
     labels: *const Block,
+    label_results: *const u64,
     label_count: u64,
     labels_sent: u64,
     rows: *mut GarbledGate,
@@ -89,6 +90,7 @@ impl OverlayDevice for Simulation {
     }
 
     fn transfer(&mut self, streams: Streams<'_>) -> (usize, usize) {
+        assert_eq!(streams.labels.len(), streams.label_results.len(), "lengths agree");
         // SAFETY: returns a constant.
         let word_quads = unsafe { ovl_word_lanes() } as usize / 2;
         let mut raw = RawStreams {
@@ -96,6 +98,7 @@ impl OverlayDevice for Simulation {
             word_count: (streams.quads.len() / word_quads) as u64,
             words_sent: 0,
             labels: streams.labels.as_ptr(),
+            label_results: streams.label_results.as_ptr(),
             label_count: streams.labels.len() as u64,
             labels_sent: 0,
             rows: streams.rows.as_mut_ptr(),

@@ -4,18 +4,16 @@
 //! (8 bits each), hash of the parameters, words that follow, ANDs, cycles (64 bits each). Then the words. Both go to
 //! the device. What only the host needs follows: the hash of the program (32 bytes), the numbers of loads and of
 //! outputs (64 bits each), the inputs in the order of their loads and the outputs in the order of their results (32
-//! bits each), and the CRC-32 of everything before it.
+//! bits each), and the CRC-32 of everything before it. In both lists, bit 31 marks labels that the host stores for a
+//! time: those among the outputs are numbered from 0, and a load with the same number takes one back.
 
 use crate::OverlayError;
-use crate::parameters::{Parameters, VERSION};
-use crate::schedule::Schedule;
+use crate::parameters::{HEADER_QUADS, Parameters, VERSION};
+use crate::schedule::{STORED, Schedule};
 use crate::word::{Word, WordKind};
 
 /// "OVL1"
 pub const MAGIC: u32 = 0x314c_564f;
-
-/// Quadwords of the header that have a meaning; the rest of its word is 0.
-const HEADER_QUADS: usize = 5;
 
 /// A compiled program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +80,18 @@ impl Stream {
         self.quads[size..].chunks_exact(size).map(|quads| Word::decode(self.parameters, quads))
     }
 
+    /// Checks that labels which the host stores are numbered in their order, and come before they are sent.
+    fn check_stored(&self) -> Result<(), OverlayError> {
+        let stored = self.outputs.iter().filter(|&number| number & STORED != 0);
+        let count = stored.clone().count() as u32;
+        let is_numbered = stored.zip(0..).all(|(&number, place)| number == STORED | place);
+        let is_known = |&number: &u32| number & STORED == 0 || number & !STORED < count;
+        match is_numbered && self.loads.iter().all(is_known) {
+            true => Ok(()),
+            false => Err(OverlayError::Corrupt { word: self.word_count() }),
+        }
+    }
+
     /// The file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.quads.len() * 8 + 64);
@@ -102,11 +112,11 @@ impl Stream {
     /// # Errors
     /// [`OverlayError`] that states what is wrong, and at which word.
     pub fn from_bytes(bytes: &[u8]) -> Result<Stream, OverlayError> {
-        let mut reader = Reader { bytes, at: 0 };
-        let first = reader.quad()?;
-        if first as u32 != MAGIC {
+        if !bytes.starts_with(&MAGIC.to_le_bytes()) {
             return Err(OverlayError::NotAStream);
         }
+        let mut reader = Reader { bytes, at: 0 };
+        let first = reader.quad()?;
         let version = (first >> 32) as u16;
         if version != VERSION {
             return Err(OverlayError::OtherVersion { version });
@@ -134,6 +144,7 @@ impl Stream {
         let loads = reader.numbers(loads)?;
         let outputs = reader.numbers(outputs)?;
         let stream = Stream { parameters, program, quads, loads, outputs };
+        stream.check_stored()?;
         let crc = crc32fast::hash(&bytes[..reader.at]);
         let stated = reader.take(4)?;
         if stated != crc.to_le_bytes() || reader.at != bytes.len() {

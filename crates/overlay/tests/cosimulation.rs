@@ -76,6 +76,18 @@ fn random_netlists_are_garbled_as_in_software() {
 }
 
 #[test]
+fn labels_that_do_not_fit_are_stored_by_the_host() {
+    let seed = Seeds::fresh().draw();
+    let netlist = circuits::random_within(seed, 900_000, usize::MAX);
+    let operations = operations(&netlist);
+    let figures = schedule(&operations, Parameters::default()).expect("it fits").figures;
+    println!("{figures:?}");
+    assert!(figures.spills > 0, "seed {seed}: more wires live than fit");
+    compare("900000 random gates on any wires", &netlist, seed, 0);
+    compare("900000 random gates on any wires, slow host", &netlist, seed, seed | 1);
+}
+
+#[test]
 fn a_slow_host_changes_nothing_but_stalls() {
     let mut seeds = Seeds::fresh();
     for _ in 0..4 {

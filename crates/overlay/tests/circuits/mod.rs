@@ -90,8 +90,14 @@ pub fn sha256() -> Netlist {
     })
 }
 
-/// Gates of random kinds on random earlier wires, constants included; every third wire at the end is an output.
+/// Gates of random kinds on mostly recent wires.
 pub fn random(seed: u64, gates: usize) -> Netlist {
+    random_within(seed, gates, 500)
+}
+
+/// Gates of random kinds, constants included, on one of the last `recent` wires or sometimes on any; every third wire
+/// at the end is an output.
+pub fn random_within(seed: u64, gates: usize, recent: usize) -> Netlist {
     let mut random = SeededRng::new(seed);
     let mut builder = NetlistBuilder::new();
     let mut wires = vec![NetlistWire::default(); 1 + random.below(200) as usize];
@@ -102,8 +108,7 @@ pub fn random(seed: u64, gates: usize) -> Netlist {
         wires.extend(constant);
     }
     for _ in 0..gates {
-        // Mostly recent wires, so that chains are long.
-        let recent = wires.len().min(500) as u64;
+        let recent = wires.len().min(recent) as u64;
         let mut pick = || {
             let from = if random.below(8) == 0 { wires.len() as u64 } else { recent };
             wires[wires.len() - 1 - random.below(from) as usize]

@@ -31,7 +31,9 @@ package ovl_pkg;
     localparam END_AT = NOT_AT + 5;
     localparam IDLE_AT = END_AT + 1;
     localparam INDEX_AT = IDLE_AT + 8;
-    localparam WORD_BITS = ((INDEX_AT + INDEX_BITS + 63) / 64) * 64;
+    // The header takes 320 bits.
+    localparam FIELD_BITS = ((INDEX_AT + INDEX_BITS + 63) / 64) * 64;
+    localparam WORD_BITS = FIELD_BITS < 320 ? 320 : FIELD_BITS;
 
     // "OVL1", the first four bytes of a stream.
     localparam [31:0] MAGIC = 32'h314c_564f;

@@ -44,6 +44,8 @@ struct OvlStreams {
     uint64_t word_count;
     uint64_t words_sent;
     const uint32_t *labels;
+    // The result that is sent as this label, or all ones for `labels`.
+    const uint64_t *label_results;
     uint64_t label_count;
     uint64_t labels_sent;
     uint32_t *rows;
@@ -112,12 +114,19 @@ void ovl_run(Device *device, OvlStreams *s) {
     while (quiet < s->quiet_clocks_max) {
         // What is offered stays offered until it is taken.
         word_offered = s->words_sent < s->word_count && (word_offered || random.ready());
-        label_offered = s->labels_sent < s->label_count && (label_offered || random.ready());
+        bool has_label = s->labels_sent < s->label_count;
+        const uint32_t *label = nullptr;
+        if (has_label) {
+            uint64_t from = s->label_results[s->labels_sent];
+            label = from == UINT64_MAX ? s->labels + s->labels_sent * 4 : s->results + from * 4;
+            has_label = from == UINT64_MAX || from < s->results_received;
+        }
+        label_offered = has_label && (label_offered || random.ready());
         top.s_axis_word_tvalid = word_offered;
         if (word_offered)
             memcpy(&top.s_axis_word_tdata, s->words + s->words_sent * WORD_LANES, 4 * WORD_LANES);
         top.s_axis_label_tvalid = label_offered;
-        if (label_offered) memcpy(&top.s_axis_label_tdata, s->labels + s->labels_sent * 4, 16);
+        if (label_offered) memcpy(&top.s_axis_label_tdata, label, 16);
         top.m_axis_row_tready = s->rows_received < s->rows_max && random.ready();
         top.m_axis_result_tready = s->results_received < s->results_max && random.ready();
         top.eval();

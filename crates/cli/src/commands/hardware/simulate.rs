@@ -1,0 +1,82 @@
+//! `hw simulate`: garbles a program with the simulated RTL.
+
+use phineus_session::failure::Failure;
+use phineus_session::registry::Registry;
+
+use crate::arguments::SimulateArguments;
+use crate::output::Console;
+
+/// Without the simulator.
+#[cfg(not(feature = "verilator"))]
+pub(super) fn simulate(_: &Registry, _: &SimulateArguments, _: &Console) -> Result<(), Failure> {
+    let message = "this build of phineus has no simulator of the overlay";
+    let remedy = "install Verilator, then build with `--features verilator`";
+    Err(Failure::new(phineus_session::failure::codes::NO_SIMULATOR, message).remedy(remedy))
+}
+
+/// Compares rows, outputs and cycles.
+#[cfg(feature = "verilator")]
+pub(super) fn simulate(
+    registry: &Registry,
+    arguments: &SimulateArguments,
+    console: &Console,
+) -> Result<(), Failure> {
+    use phineus_crypto::{Block, Delta, Prg};
+    use phineus_overlay::device::garble;
+    use phineus_overlay::simulation::Simulation;
+    use phineus_overlay::software::garble_in_software;
+    use phineus_session::failure::codes;
+    use phineus_tables::quantity;
+    use serde_json::json;
+    use std::time::Instant;
+
+    use super::compiled::{compile, failure};
+
+    let compiled = compile(registry, &arguments.program)?;
+    let mut prg = Prg::from_os().map_err(|error| {
+        Failure::new(codes::NO_RANDOMNESS, format!("cannot draw random labels: {error}"))
+    })?;
+    let (start, delta) = (prg.next_block(), Delta::random(&mut prg));
+    let mut inputs = vec![Block::ZERO; compiled.netlist.inputs.len()];
+    prg.fill_blocks(&mut inputs);
+    let mut device = Simulation::open().with_stalls(arguments.stalls.unwrap_or(0));
+    let began = Instant::now();
+    let secrets = (start, &delta);
+    let garbled = garble(&mut device, &compiled.stream, secrets, &inputs).map_err(failure)?;
+    let seconds = began.elapsed();
+    let (rows, outputs) = garble_in_software(&compiled.netlist, secrets, &inputs);
+    let bits = |labels: &[Block]| labels.iter().map(|label| label.to_bits()).collect::<Vec<_>>();
+    let predicted = compiled.stream.cycles();
+    let fault = if garbled.rows != rows {
+        Some("the rows of the overlay differ from those of the software".to_owned())
+    } else if bits(&garbled.outputs) != bits(&outputs) {
+        Some("the output labels of the overlay differ from those of the software".to_owned())
+    } else if garbled.cycles != predicted {
+        Some(format!("the overlay took {} cycles, and not {predicted}", garbled.cycles))
+    } else {
+        None
+    };
+    if let Some(fault) = fault {
+        return Err(Failure::new(codes::OVERLAY_DIFFERS, fault));
+    }
+    if console.is_json {
+        console.document(json!({
+            "and_gates": compiled.stream.and_count(),
+            "row_bytes": rows.len(),
+            "cycles": garbled.cycles,
+            "stalls": garbled.stalls,
+            "clocks": device.clocks(),
+            "simulation_seconds": seconds.as_secs_f64(),
+        }));
+        return Ok(());
+    }
+    console.print(&format!(
+        "equal: {} of rows and {} output labels are those of the software garbler\n\
+         cycles: {} as predicted, and {} in which the overlay waited for the host; simulated in {}",
+        quantity::bytes(rows.len() as u64),
+        quantity::count(outputs.len() as u64),
+        quantity::count(garbled.cycles),
+        quantity::count(garbled.stalls),
+        quantity::duration(seconds)
+    ))
+}
