@@ -10,7 +10,7 @@
 use crate::OverlayError;
 use crate::parameters::{HEADER_QUADS, Parameters, VERSION};
 use crate::schedule::{STORED, Schedule};
-use crate::word::{Word, WordKind};
+use crate::word::{WRITE_LOAD, Word, WordKind};
 
 /// "OVL1"
 pub const MAGIC: u32 = 0x314c_564f;
@@ -80,13 +80,24 @@ impl Stream {
         self.quads[size..].chunks_exact(size).map(|quads| Word::decode(self.parameters, quads))
     }
 
-    /// Checks that labels which the host stores are numbered in their order, and come before they are sent.
-    fn check_stored(&self) -> Result<(), OverlayError> {
+    /// Checks that the words have the ANDs, loads and outputs that are stated, and that labels which the host stores are
+    /// numbered in their order.
+    fn check_counts(&self) -> Result<(), OverlayError> {
         let stored = self.outputs.iter().filter(|&number| number & STORED != 0);
         let count = stored.clone().count() as u32;
         let is_numbered = stored.zip(0..).all(|(&number, place)| number == STORED | place);
         let is_known = |&number: &u32| number & STORED == 0 || number & !STORED < count;
-        match is_numbered && self.loads.iter().all(is_known) {
+        let (mut ands, mut loads, mut outputs) = (0, 0, 0);
+        let mut is_gate_known = true;
+        for word in self.words() {
+            ands += u64::from(word.has_and());
+            loads += usize::from(word.writes[WRITE_LOAD].is_some());
+            outputs += usize::from(word.is_output);
+            is_gate_known &= !word.has_and() || u64::from(word.index) < self.and_count();
+        }
+        let counts = (self.and_count(), self.loads.len(), self.outputs.len());
+        let is_right = is_numbered && is_gate_known && (ands, loads, outputs) == counts;
+        match is_right && self.loads.iter().all(is_known) {
             true => Ok(()),
             false => Err(OverlayError::Corrupt { word: self.word_count() }),
         }
@@ -144,7 +155,7 @@ impl Stream {
         let loads = reader.numbers(loads)?;
         let outputs = reader.numbers(outputs)?;
         let stream = Stream { parameters, program, quads, loads, outputs };
-        stream.check_stored()?;
+        stream.check_counts()?;
         let crc = crc32fast::hash(&bytes[..reader.at]);
         let stated = reader.take(4)?;
         if stated != crc.to_le_bytes() || reader.at != bytes.len() {

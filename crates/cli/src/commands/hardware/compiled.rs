@@ -27,6 +27,7 @@ use crate::leftovers::leftovers;
 
 /// A program as a netlist and as a command stream.
 pub(super) struct Compiled {
+    #[cfg(feature = "verilator")]
     pub(super) netlist: Netlist,
     pub(super) stream: Stream,
     pub(super) figures: Figures,
@@ -39,7 +40,13 @@ pub(super) fn compile(registry: &Registry, program: &HardwareProgram) -> Result<
     let parameters = Parameters::default();
     let schedule = schedule(&operations(&netlist), parameters).map_err(failure)?;
     let stream = Stream::new(&schedule, parameters, hash.0);
-    Ok(Compiled { netlist, stream, figures: schedule.figures })
+    let figures = schedule.figures;
+    Ok(Compiled {
+        #[cfg(feature = "verilator")]
+        netlist,
+        stream,
+        figures,
+    })
 }
 
 /// The planned program: made here, or planned before.

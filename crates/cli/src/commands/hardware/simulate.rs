@@ -14,17 +14,18 @@ pub(super) fn simulate(_: &Registry, _: &SimulateArguments, _: &Console) -> Resu
     Err(Failure::new(phineus_session::failure::codes::NO_SIMULATOR, message).remedy(remedy))
 }
 
-/// Compares rows, outputs and cycles.
+/// Compares rows, outputs and cycles, and evaluates the rows on random inputs.
 #[cfg(feature = "verilator")]
 pub(super) fn simulate(
     registry: &Registry,
     arguments: &SimulateArguments,
     console: &Console,
 ) -> Result<(), Failure> {
+    use phineus_crypto::SecretBit;
     use phineus_crypto::{Block, Delta, Prg};
     use phineus_overlay::device::garble;
     use phineus_overlay::simulation::Simulation;
-    use phineus_overlay::software::garble_in_software;
+    use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
     use phineus_session::failure::codes;
     use phineus_tables::quantity;
     use serde_json::json;
@@ -47,12 +48,25 @@ pub(super) fn simulate(
     let (rows, outputs) = garble_in_software(&compiled.netlist, secrets, &inputs);
     let bits = |labels: &[Block]| labels.iter().map(|label| label.to_bits()).collect::<Vec<_>>();
     let predicted = compiled.stream.cycles();
+    let mut random = vec![0; inputs.len()];
+    prg.fill_bytes(&mut random);
+    let values: Vec<bool> = random.iter().map(|byte| byte & 1 == 1).collect();
+    let active = inputs.iter().zip(&values);
+    let active = active
+        .map(|(&label, &value)| label ^ delta.block().and_bit(SecretBit::lowest(value.into())));
+    let active: Vec<Block> = active.collect();
+    let evaluated = evaluate_in_software(&compiled.netlist, start, &active, &garbled.rows);
+    let decoded = evaluated.iter().zip(&garbled.outputs);
+    let decoded = decoded.map(|(active, label)| (*active ^ *label).select_u64() == 1);
+    let is_right = decoded.eq(compute_in_clear(&compiled.netlist, &values));
     let fault = if garbled.rows != rows {
         Some("the rows of the overlay differ from those of the software".to_owned())
     } else if bits(&garbled.outputs) != bits(&outputs) {
         Some("the output labels of the overlay differ from those of the software".to_owned())
     } else if garbled.cycles != predicted {
         Some(format!("the overlay took {} cycles, and not {predicted}", garbled.cycles))
+    } else if !is_right {
+        Some("evaluating the rows gives another result than computing in the clear".to_owned())
     } else {
         None
     };
@@ -72,6 +86,7 @@ pub(super) fn simulate(
     }
     console.print(&format!(
         "equal: {} of rows and {} output labels are those of the software garbler\n\
+         evaluated in software on random inputs: the results of the program\n\
          cycles: {} as predicted, and {} in which the overlay waited for the host; simulated in {}",
         quantity::bytes(rows.len() as u64),
         quantity::count(outputs.len() as u64),
