@@ -1,24 +1,26 @@
-//! [`OverlayDevice`]: what the host needs of a device; [`garble`]: one run on it.
+//! [`OverlayDevice`]: what the host needs of a device; [`garble`] and [`evaluate`]: a run on it.
 
 use phineus_crypto::{Block, Delta, GarbledGate};
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 use crate::OverlayError;
 use crate::registers::{self, Register};
 use crate::schedule::STORED;
 use crate::stream::Stream;
 
-/// The four streams of a run, and how much of each was moved.
+/// The streams of a run, and how much of each was moved.
 pub struct Streams<'a> {
     /// Header and words.
     pub quads: &'a [u64],
-    /// Labels of false, in the order of the loads.
+    /// Labels in the order of the loads: of false to garble, active ones to evaluate.
     pub labels: &'a [Block],
     /// The result that a load takes its label from, if the host stores it for a time; else [`NO_RESULT`].
     pub label_results: &'a [u64],
-    /// Rows in the order of issue.
+    /// Rows in the order of issue, to evaluate.
+    pub rows_in: &'a [GarbledGate],
+    /// Rows in the order of issue, from garbling.
     pub rows: &'a mut [GarbledGate],
-    /// Labels of false of the outputs, in the order of issue.
+    /// Labels of the outputs, in the order of issue.
     pub results: &'a mut [Block],
 }
 
@@ -38,11 +40,21 @@ pub trait OverlayDevice {
     fn transfer(&mut self, streams: Streams<'_>) -> (usize, usize);
 }
 
-/// What a run gives.
+/// What garbling gives.
 pub struct Garbled {
     /// Rows in the order of the gates: the bytes that a software garbler sends.
     pub rows: Vec<u8>,
     /// Labels of false of the outputs, in their order.
+    pub outputs: Vec<Block>,
+    /// Cycles in which the pipeline moved.
+    pub cycles: u64,
+    /// Cycles in which it waited for the host.
+    pub stalls: u64,
+}
+
+/// What evaluating gives.
+pub struct Evaluated {
+    /// Active labels of the outputs, in their order.
     pub outputs: Vec<Block>,
     /// Cycles in which the pipeline moved.
     pub cycles: u64,
@@ -63,21 +75,72 @@ pub fn garble(
     (start, delta): (Block, &Delta),
     inputs: &[Block],
 ) -> Result<Garbled, OverlayError> {
-    for (register, value) in [(registers::START, start), (registers::DELTA, delta.block())] {
-        for number in 0..4 {
-            let bits = (value.to_bits() >> (32 * number)) as u32;
-            device.write(register, number, bits);
-        }
-    }
-    device.write(registers::CONTROL, 0, 1);
-    let (labels, label_results) = loads(stream, inputs);
+    write_block(device, registers::START, start);
+    write_block(device, registers::DELTA, delta.block());
+    device.write(registers::CONTROL, 0, registers::CONTROL_GARBLE);
     let mut issued = vec![GarbledGate::default(); stream.and_count() as usize];
+    let (outputs, [cycles, stalls]) = transfer(device, stream, inputs, (&[], &mut issued))?;
+    let mut rows = vec![0; issued.len() * GarbledGate::BYTES];
+    for (gate, row) in gates(stream).zip(&issued) {
+        let place = gate * GarbledGate::BYTES;
+        rows[place..place + GarbledGate::BYTES].copy_from_slice(row.as_bytes());
+    }
+    Ok(Garbled { rows, outputs, cycles, stalls })
+}
+
+/// Evaluates the program of `stream` on a device; `inputs` are active labels, `rows` those of all gates in their order.
+///
+/// # Errors
+/// As [`garble`].
+///
+/// # Panics
+/// If there is not one label for each input, and one row for each gate.
+pub fn evaluate(
+    device: &mut dyn OverlayDevice,
+    stream: &Stream,
+    start: Block,
+    inputs: &[Block],
+    rows: &[u8],
+) -> Result<Evaluated, OverlayError> {
+    write_block(device, registers::START, start);
+    device.write(registers::CONTROL, 0, registers::CONTROL_EVALUATE);
+    let row = |gate: usize| {
+        let place = gate * GarbledGate::BYTES;
+        let row = &rows[place..place + GarbledGate::BYTES];
+        GarbledGate::read_from_bytes(row).expect("the slice has the size of a row")
+    };
+    let rows: Vec<GarbledGate> = gates(stream).map(row).collect();
+    let (outputs, [cycles, stalls]) = transfer(device, stream, inputs, (&rows, &mut []))?;
+    Ok(Evaluated { outputs, cycles, stalls })
+}
+
+fn write_block(device: &mut dyn OverlayDevice, register: Register, value: Block) {
+    for number in 0..4 {
+        device.write(register, number, (value.to_bits() >> (32 * number)) as u32);
+    }
+}
+
+/// Numbers of the gates in the order of issue.
+fn gates(stream: &Stream) -> impl Iterator<Item = usize> {
+    stream.words().filter(|word| word.has_and()).map(|word| word.index as usize)
+}
+
+/// Moves the streams of a run, and returns the labels of the outputs, cycles and stalls.
+fn transfer(
+    device: &mut dyn OverlayDevice,
+    stream: &Stream,
+    inputs: &[Block],
+    (rows_in, rows): (&[GarbledGate], &mut [GarbledGate]),
+) -> Result<(Vec<Block>, [u64; 2]), OverlayError> {
+    let (labels, label_results) = loads(stream, inputs);
     let mut results = vec![Block::ZERO; stream.outputs.len()];
-    let (rows, results_count) = device.transfer(Streams {
+    let wanted = (rows.len(), results.len());
+    let moved = device.transfer(Streams {
         quads: &stream.quads,
         labels: &labels,
         label_results: &label_results,
-        rows: &mut issued,
+        rows_in,
+        rows,
         results: &mut results,
     });
     let status = device.read(registers::STATUS);
@@ -88,15 +151,8 @@ pub fn garble(
     if let Some(reason) = registers::error_meaning(status) {
         return Err(OverlayError::Stopped { word, reason });
     }
-    let is_whole = rows == issued.len() && results_count == results.len();
-    if status & registers::STATUS_DONE == 0 || !is_whole {
+    if status & registers::STATUS_DONE == 0 || moved != wanted {
         return Err(OverlayError::Stopped { word, reason: "it waits for more of the stream" });
-    }
-    let mut rows = vec![0; issued.len() * GarbledGate::BYTES];
-    let order = stream.words().filter(|word| word.has_and()).map(|word| word.index as usize);
-    for (gate, row) in order.zip(&issued) {
-        let place = gate * GarbledGate::BYTES;
-        rows[place..place + GarbledGate::BYTES].copy_from_slice(row.as_bytes());
     }
     let is_output = |number: &u32| number & STORED == 0;
     let output_count = stream.outputs.iter().filter(|&number| is_output(number)).count();
@@ -104,7 +160,7 @@ pub fn garble(
     for (&output, &label) in stream.outputs.iter().zip(&results).filter(|(n, _)| is_output(n)) {
         outputs[output as usize] = label;
     }
-    Ok(Garbled { rows, outputs, cycles, stalls })
+    Ok((outputs, [cycles, stalls]))
 }
 
 /// Labels in the order of the loads, and the results that some of them are.

@@ -30,7 +30,7 @@ registers! {
     0x04 VERSION "version of stream and registers; read only"
     0x08 HASH_LOW "hash of the parameters, low half; read only"
     0x0c HASH_HIGH "its high half; read only"
-    0x10 CONTROL "bit 0 starts a run; write only"
+    0x10 CONTROL "bit 0 starts a run, bit 1 chooses its role: 0 garbles, 1 evaluates; write only"
     0x14 STATUS "bit 0 busy, bit 1 done, bits 7 to 4 the error, bit 8 a collision in the wire memory (simulation only); read only"
     0x18 CYCLES_LOW "cycles in which the pipeline moved in this run, low half; read only"
     0x1c CYCLES_HIGH "its high half; read only"
@@ -41,6 +41,11 @@ registers! {
     0x40 START "start value of the hash, four registers, lowest first; write only"
     0x50 DELTA "offset, four registers, lowest first; write only"
 }
+
+/// Value of [`CONTROL`]: start to garble.
+pub const CONTROL_GARBLE: u32 = 1;
+/// Value of [`CONTROL`]: start to evaluate.
+pub const CONTROL_EVALUATE: u32 = 3;
 
 /// Bit of [`STATUS`]: a run is going on.
 pub const STATUS_BUSY: u32 = 1;

@@ -1,17 +1,18 @@
-//! The simulated RTL against the software: rows and outputs byte for byte, and cycles as predicted.
+//! The simulated RTL against the software, as garbler and as evaluator: rows and labels byte for byte, and cycles as
+//! predicted.
 
 mod circuits;
 
 use phineus_bytecode::random::{SeededRng, Seeds};
-use phineus_crypto::{Block, Delta, Prg};
+use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use phineus_overlay::OverlayError;
-use phineus_overlay::device::garble;
+use phineus_overlay::device::{Garbled, evaluate, garble};
 use phineus_overlay::netlist::Netlist;
 use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
 use phineus_overlay::schedule::schedule;
 use phineus_overlay::simulation::Simulation;
-use phineus_overlay::software::garble_in_software;
+use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
 use phineus_overlay::stream::Stream;
 
 fn compiled(netlist: &Netlist) -> Stream {
@@ -21,6 +22,33 @@ fn compiled(netlist: &Netlist) -> Stream {
     let read = Stream::from_bytes(&stream.to_bytes()).expect("it was just written");
     assert!(read == stream, "reading gives what was written");
     stream
+}
+
+/// Evaluates on the same device, on random inputs; compares labels with the software and results with the clear.
+fn evaluate_too(
+    name: &str,
+    netlist: &Netlist,
+    stream: &Stream,
+    (device, prg): (&mut Simulation, &mut Prg),
+    (start, delta): (Block, &Delta),
+    (inputs, garbled): (&[Block], &Garbled),
+) {
+    let mut bytes = vec![0; inputs.len()];
+    prg.fill_bytes(&mut bytes);
+    let bits: Vec<bool> = bytes.iter().map(|byte| byte & 1 == 1).collect();
+    let flip = |bit: bool| delta.block().and_bit(SecretBit::lowest(bit.into()));
+    let active: Vec<Block> = inputs.iter().zip(&bits).map(|(&l, &bit)| l ^ flip(bit)).collect();
+    let evaluated = evaluate(device, stream, start, &active, &garbled.rows).expect("it runs");
+    let software = evaluate_in_software(netlist, start, &active, &garbled.rows);
+    let labels = evaluated.outputs.iter().map(|label| label.to_bits());
+    assert!(
+        labels.eq(software.iter().map(|label| label.to_bits())),
+        "{name}: active labels differ"
+    );
+    let results = evaluated.outputs.iter().zip(&garbled.outputs);
+    let results = results.map(|(active, label)| (*active ^ *label).select_u64() == 1);
+    assert!(results.eq(compute_in_clear(netlist, &bits)), "{name}: results differ");
+    assert_eq!(evaluated.cycles, stream.cycles(), "{name}: cycles of the evaluator");
 }
 
 /// Garbles on a new device and in software; returns cycles per AND.
@@ -40,6 +68,14 @@ fn compare(name: &str, netlist: &Netlist, seed: u64, stall_seed: u64) -> f64 {
     if stall_seed == 0 {
         assert_eq!(garbled.stalls, 0, "{name}, seed {seed}: a host that is ready never delays");
     }
+    evaluate_too(
+        name,
+        netlist,
+        &stream,
+        (&mut device, &mut prg),
+        (start, &delta),
+        (&inputs, &garbled),
+    );
     let per_and = garbled.cycles as f64 / netlist.and_count.max(1) as f64;
     println!("{name}: {} ANDs, {} cycles, {per_and:.3} per AND", netlist.and_count, garbled.cycles);
     per_and

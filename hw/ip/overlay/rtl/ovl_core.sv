@@ -10,6 +10,8 @@ module ovl_core #(
     input  wire                          clk,
     input  wire                          reset,
     input  wire                          go,
+    // Role of this run: 1 to evaluate, 0 to garble.
+    input  wire                          evaluate,
     input  wire [127:0]                  start,
     input  wire [127:0]                  delta,
     output wire                          busy,
@@ -26,6 +28,9 @@ module ovl_core #(
     input  wire                          label_valid,
     output wire                          label_ready,
     input  wire [127:0]                  label_data,
+    input  wire                          row_in_valid,
+    output wire                          row_in_ready,
+    input  wire [255:0]                  row_in_data,
     output wire                          row_valid,
     input  wire                          row_ready,
     output wire [255:0]                  row_data,
@@ -43,7 +48,11 @@ module ovl_core #(
     assign busy = state == HEADER || state == RUN || state == DRAIN || state == FLUSH;
     assign done = state == DONE;
 
-    // Queues at the four streams.
+    wire advance;
+    // An evaluator has no offset.
+    wire [127:0] offset = evaluate ? 128'h0 : delta;
+
+    // Queues at the streams.
     wire word_full, word_pop, has_word;
     wire [WORD_BITS-1:0] word;
     assign word_ready = !word_full;
@@ -57,6 +66,13 @@ module ovl_core #(
     ovl_fifo #(.WIDTH(128)) label_fifo (
         .clk(clk), .reset(reset | go), .push(label_valid & label_ready), .in(label_data), .full(label_full),
         .pop(label_pop), .out(next_label), .valid(has_label)
+    );
+    wire row_in_full, has_row_in, row_needed;
+    wire [255:0] row_in;
+    assign row_in_ready = !row_in_full;
+    ovl_fifo #(.WIDTH(256)) row_in_fifo (
+        .clk(clk), .reset(reset | go), .push(row_in_valid & row_in_ready), .in(row_in_data), .full(row_in_full),
+        .pop(advance & row_needed), .out(row_in), .valid(has_row_in)
     );
     wire row_full, row_push, has_row, result_full, result_push, has_result;
     wire [255:0] row;
@@ -91,12 +107,13 @@ module ovl_core #(
     reg [31:0] crc;
     ovl_crc #(.WIDTH(WORD_BITS)) check (.crc(crc), .data(word), .next(crc_next));
     wire garbled;
-    wire sinks_ready = !(garbled & row_full) & !(s1_output & result_full);
+    wire row_push_due = garbled & !evaluate;
+    wire streams_ready = !(row_push_due & row_full) & !(s1_output & result_full) & !(row_needed & !has_row_in);
     wire takes_word = state == RUN && idle == 8'd0;
     wire collision;
     wire check_fails = takes_word & has_word & is_end & index != ~crc;
     wire can_issue = has_word & !check_fails & (is_end | !is_load | has_label);
-    wire advance = sinks_ready & (state == DRAIN | (state == RUN & (idle != 8'd0 | can_issue)));
+    assign advance = streams_ready & (state == DRAIN | (state == RUN & (idle != 8'd0 | can_issue)));
     wire issue = advance & takes_word & !is_end;
     wire takes_header = state == HEADER & has_word;
     assign word_pop = takes_header | (advance & takes_word);
@@ -186,11 +203,11 @@ module ovl_core #(
     end
 
     wire [READS*128-1:0] read;
-    wire [127:0] flip0 = r_nots[0] ? delta : 128'h0;
-    wire [127:0] flip1 = r_nots[1] ? delta : 128'h0;
-    wire [127:0] flip2 = r_nots[2] ? delta : 128'h0;
-    wire [127:0] flip3 = r_nots[3] ? delta : 128'h0;
-    wire [127:0] flip4 = r_nots[4] ? delta : 128'h0;
+    wire [127:0] flip0 = r_nots[0] ? offset : 128'h0;
+    wire [127:0] flip1 = r_nots[1] ? offset : 128'h0;
+    wire [127:0] flip2 = r_nots[2] ? offset : 128'h0;
+    wire [127:0] flip3 = r_nots[3] ? offset : 128'h0;
+    wire [127:0] flip4 = r_nots[4] ? offset : 128'h0;
 
     // Cycle t + 2: operands of the AND, and results of the XOR units, which are written.
     reg s1_and, s1_x, s1_y;
@@ -216,13 +233,13 @@ module ovl_core #(
     // Cycles t + 3 to t + 14: half gates. Cycle t + 14: the row leaves, and the label is written.
     wire [127:0] garbler_half, evaluator_half, and_label;
     wire [ADDRESS_BITS-1:0] and_to;
-    hg_garbler #(.INDEX_BITS(32), .TAG_BITS(ADDRESS_BITS)) garbler (
-        .clk(clk), .reset(reset), .advance(advance), .start(start), .delta(delta),
+    hg_cell #(.INDEX_BITS(32), .TAG_BITS(ADDRESS_BITS)) cell_and (
+        .clk(clk), .reset(reset), .advance(advance), .start(start), .delta(offset),
         .valid(s1_and), .index(s1_index), .a(s1_a), .b(s1_b), .post(s1_post), .tag(s1_and_to),
-        .row_valid(garbled), .garbler_half(garbler_half), .evaluator_half(evaluator_half),
+        .evaluate(evaluate), .row_needed(row_needed), .row(row_in), .row_valid(garbled), .garbler_half(garbler_half), .evaluator_half(evaluator_half),
         .result(and_label), .result_tag(and_to)
     );
-    assign row_push = advance & garbled;
+    assign row_push = advance & row_push_due;
     assign row = {evaluator_half, garbler_half};
 
     wm_banks #(.BANK_BITS(BANK_BITS), .ROW_BITS(ROW_BITS), .READS(READS), .WRITES(WRITES)) memory (

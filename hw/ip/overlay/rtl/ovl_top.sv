@@ -1,4 +1,4 @@
-// The overlay with AXI4-Lite registers and AXI4-Stream ports: words and labels in, rows and results out.
+// The overlay with AXI4-Lite registers and AXI4-Stream ports: words, labels and rows in, rows and results out.
 //
 // Registers are 32 bits wide; ovl_pkg has their addresses, docs/hardware.md their meaning. One access at a time.
 module ovl_top (
@@ -26,6 +26,9 @@ module ovl_top (
     input  wire                          s_axis_label_tvalid,
     output wire                          s_axis_label_tready,
     input  wire [127:0]                  s_axis_label_tdata,
+    input  wire                          s_axis_row_tvalid,
+    output wire                          s_axis_row_tready,
+    input  wire [255:0]                  s_axis_row_tdata,
     output wire                          m_axis_row_tvalid,
     input  wire                          m_axis_row_tready,
     output wire [255:0]                  m_axis_row_tdata,
@@ -36,6 +39,7 @@ module ovl_top (
     reg [127:0] start;
     reg [127:0] delta;
     reg go;
+    reg evaluate;
     wire busy, done, collided;
     wire [3:0] error;
     wire [63:0] cycles, stalls, words;
@@ -51,11 +55,15 @@ module ovl_top (
             s_axil_bvalid <= 1'b0;
             start <= 128'h0;
             delta <= 128'h0;
+            evaluate <= 1'b0;
         end else begin
             if (s_axil_bready) s_axil_bvalid <= 1'b0;
             if (writes) begin
                 s_axil_bvalid <= 1'b1;
-                if (s_axil_awaddr == ovl_pkg::REG_CONTROL) go <= s_axil_wdata[0] & !busy;
+                if (s_axil_awaddr == ovl_pkg::REG_CONTROL && !busy) begin
+                    go <= s_axil_wdata[0];
+                    evaluate <= s_axil_wdata[1];
+                end
                 if (s_axil_awaddr[7:4] == ovl_pkg::REG_START[7:4])
                     start[{s_axil_awaddr[3:2], 5'b0} +: 32] <= s_axil_wdata;
                 if (s_axil_awaddr[7:4] == ovl_pkg::REG_DELTA[7:4])
@@ -92,10 +100,11 @@ module ovl_top (
     end
 
     ovl_core core (
-        .clk(clk), .reset(!resetn), .go(go), .start(start), .delta(delta), .busy(busy), .done(done),
+        .clk(clk), .reset(!resetn), .go(go), .evaluate(evaluate), .start(start), .delta(delta), .busy(busy), .done(done),
         .error(error), .cycles(cycles), .stalls(stalls), .words(words), .collided(collided),
         .word_valid(s_axis_word_tvalid), .word_ready(s_axis_word_tready), .word_data(s_axis_word_tdata),
         .label_valid(s_axis_label_tvalid), .label_ready(s_axis_label_tready), .label_data(s_axis_label_tdata),
+        .row_in_valid(s_axis_row_tvalid), .row_in_ready(s_axis_row_tready), .row_in_data(s_axis_row_tdata),
         .row_valid(m_axis_row_tvalid), .row_ready(m_axis_row_tready), .row_data(m_axis_row_tdata),
         .result_valid(m_axis_result_tvalid), .result_ready(m_axis_result_tready), .result_data(m_axis_result_tdata)
     );

@@ -1,4 +1,4 @@
-// Drives the Verilated ovl_top for crates/overlay: registers, and a run over the four streams.
+// Drives the Verilated ovl_top for crates/overlay: registers, and a run over the five streams.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -48,6 +48,9 @@ struct OvlStreams {
     const uint64_t *label_results;
     uint64_t label_count;
     uint64_t labels_sent;
+    const uint32_t *rows_in;
+    uint64_t rows_in_count;
+    uint64_t rows_in_sent;
     uint32_t *rows;
     uint64_t rows_max;
     uint64_t rows_received;
@@ -110,7 +113,7 @@ void ovl_run(Device *device, OvlStreams *s) {
     auto &top = *device->top;
     Xorshift random{s->stall_seed};
     uint64_t quiet = 0;
-    bool word_offered = false, label_offered = false;
+    bool word_offered = false, label_offered = false, row_offered = false;
     while (quiet < s->quiet_clocks_max) {
         // What is offered stays offered until it is taken.
         word_offered = s->words_sent < s->word_count && (word_offered || random.ready());
@@ -127,6 +130,9 @@ void ovl_run(Device *device, OvlStreams *s) {
             memcpy(&top.s_axis_word_tdata, s->words + s->words_sent * WORD_LANES, 4 * WORD_LANES);
         top.s_axis_label_tvalid = label_offered;
         if (label_offered) memcpy(&top.s_axis_label_tdata, label, 16);
+        row_offered = s->rows_in_sent < s->rows_in_count && (row_offered || random.ready());
+        top.s_axis_row_tvalid = row_offered;
+        if (row_offered) memcpy(&top.s_axis_row_tdata, s->rows_in + s->rows_in_sent * 8, 32);
         top.m_axis_row_tready = s->rows_received < s->rows_max && random.ready();
         top.m_axis_result_tready = s->results_received < s->results_max && random.ready();
         top.eval();
@@ -141,6 +147,11 @@ void ovl_run(Device *device, OvlStreams *s) {
             label_offered = false;
             moved = true;
         }
+        if (row_offered && top.s_axis_row_tready) {
+            s->rows_in_sent++;
+            row_offered = false;
+            moved = true;
+        }
         if (top.m_axis_row_tvalid && top.m_axis_row_tready) {
             memcpy(s->rows + 8 * s->rows_received++, &top.m_axis_row_tdata, 32);
             moved = true;
@@ -153,7 +164,7 @@ void ovl_run(Device *device, OvlStreams *s) {
         s->clocks++;
         device->clock();
     }
-    top.s_axis_word_tvalid = top.s_axis_label_tvalid = 0;
+    top.s_axis_word_tvalid = top.s_axis_label_tvalid = top.s_axis_row_tvalid = 0;
     top.m_axis_row_tready = top.m_axis_result_tready = 0;
 }
 

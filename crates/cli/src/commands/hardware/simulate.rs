@@ -14,7 +14,7 @@ pub(super) fn simulate(_: &Registry, _: &SimulateArguments, _: &Console) -> Resu
     Err(Failure::new(phineus_session::failure::codes::NO_SIMULATOR, message).remedy(remedy))
 }
 
-/// Compares rows, outputs and cycles, and evaluates the rows on random inputs.
+/// Compares rows, outputs and cycles, and evaluates the rows on random inputs, in the same RTL and in software.
 #[cfg(feature = "verilator")]
 pub(super) fn simulate(
     registry: &Registry,
@@ -23,7 +23,7 @@ pub(super) fn simulate(
 ) -> Result<(), Failure> {
     use phineus_crypto::SecretBit;
     use phineus_crypto::{Block, Delta, Prg};
-    use phineus_overlay::device::garble;
+    use phineus_overlay::device::{evaluate, garble};
     use phineus_overlay::simulation::Simulation;
     use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
     use phineus_session::failure::codes;
@@ -55,11 +55,15 @@ pub(super) fn simulate(
     let active = active
         .map(|(&label, &value)| label ^ delta.block().and_bit(SecretBit::lowest(value.into())));
     let active: Vec<Block> = active.collect();
-    let evaluated = evaluate_in_software(&compiled.netlist, start, &active, &garbled.rows);
+    let software = evaluate_in_software(&compiled.netlist, start, &active, &garbled.rows);
+    let evaluated = evaluate(&mut device, &compiled.stream, start, &active, &garbled.rows);
+    let evaluated = evaluated.map_err(failure)?.outputs;
     let decoded = evaluated.iter().zip(&garbled.outputs);
     let decoded = decoded.map(|(active, label)| (*active ^ *label).select_u64() == 1);
     let is_right = decoded.eq(compute_in_clear(&compiled.netlist, &values));
-    let fault = if garbled.rows != rows {
+    let fault = if bits(&evaluated) != bits(&software) {
+        Some("the overlay evaluates to other labels than the software".to_owned())
+    } else if garbled.rows != rows {
         Some("the rows of the overlay differ from those of the software".to_owned())
     } else if bits(&garbled.outputs) != bits(&outputs) {
         Some("the output labels of the overlay differ from those of the software".to_owned())
@@ -86,7 +90,7 @@ pub(super) fn simulate(
     }
     console.print(&format!(
         "equal: {} of rows and {} output labels are those of the software garbler\n\
-         evaluated in software on random inputs: the results of the program\n\
+         evaluated on random inputs, by overlay and software: the results of the program\n\
          cycles: {} as predicted, and {} in which the overlay waited for the host; simulated in {}",
         quantity::bytes(rows.len() as u64),
         quantity::count(outputs.len() as u64),

@@ -1,9 +1,10 @@
-// Garbles one AND gate in every cycle. Latency: 12 cycles.
+// Garbles or evaluates one AND gate in every cycle. Latency: 12 cycles.
 //
-// Zahur, Rosulek, Evans, "Two Halves Make a Whole", EUROCRYPT 2015, Figure 2, procedure GbAnd, with the hash of
+// Zahur, Rosulek, Evans, "Two Halves Make a Whole", EUROCRYPT 2015, Figure 2, procedures GbAnd and Ev, with the hash of
 // Guo et al., CRYPTO 2020 (ePrint 2019/1168): H(x, i) = AES(start ^ i, s(x)) ^ s(x), s(l || r) = (l ^ r) || l.
-// Gate g uses the tweaks 2g and 2g+1. a, b and result are labels of false; post is added to the result.
-module hg_garbler #(
+// Gate g uses the tweaks 2g and 2g+1. To garble, a, b and result are labels of false. To evaluate, they are active
+// labels, delta is 0, and the row comes in when the hashes are done. post is added to the result.
+module hg_cell #(
     parameter INDEX_BITS = 32,
     // What travels with a gate.
     parameter TAG_BITS = 16
@@ -19,6 +20,10 @@ module hg_garbler #(
     input  wire [127:0]          b,
     input  wire [127:0]          post,
     input  wire [TAG_BITS-1:0]   tag,
+    input  wire                  evaluate,
+    // The gate whose hashes are done needs its row now.
+    output wire                  row_needed,
+    input  wire [255:0]          row,
     output reg                   row_valid,
     output reg  [127:0]          garbler_half,
     output reg  [127:0]          evaluator_half,
@@ -55,14 +60,15 @@ module hg_garbler #(
 
     reg [AES_LATENCY-1:0] valid_line;
     wire late_valid = valid_line[AES_LATENCY-1];
+    assign row_needed = late_valid & evaluate;
 
     wire [127:0] ha0 = ca0 ^ sigma(late_a);
     wire [127:0] hb0 = cb0 ^ sigma(late_b);
     wire pa = late_a[0];
     wire pb = late_b[0];
     // The hash of the label of true has sigma(delta) more.
-    wire [127:0] tg = ca0 ^ ca1 ^ sigma_delta ^ (pb ? delta : 128'h0);
-    wire [127:0] te = cb0 ^ cb1 ^ sigma_delta ^ late_a;
+    wire [127:0] tg = evaluate ? row[127:0] : ca0 ^ ca1 ^ sigma_delta ^ (pb ? delta : 128'h0);
+    wire [127:0] te = evaluate ? row[255:128] : cb0 ^ cb1 ^ sigma_delta ^ late_a;
     wire [127:0] wg = ha0 ^ (pa ? tg : 128'h0);
     wire [127:0] we = hb0 ^ (pb ? te ^ late_a : 128'h0);
 
