@@ -7,7 +7,7 @@ pub enum OverlayError {
     #[error("the program has more than {} gates", crate::netlist::NODES_MAX)]
     TooManyGates,
     /// Not every operation is a circuit of AND and XOR.
-    #[error("the overlay has no circuit for {what}")]
+    #[error("the overlay cannot garble {what}")]
     Unsupported {
         /// The operation, or the part of the program.
         what: String,

@@ -1,7 +1,6 @@
 //! `hw explain`: what a run on the overlay takes.
 
 use std::path::Path;
-use std::time::Duration;
 
 use phineus_crypto::GarbledGate;
 use phineus_overlay::stream::Stream;
@@ -81,7 +80,7 @@ pub(super) fn explain(
         format!("results out        {}", quantity::bytes(bytes.results)),
         format!(
             "time               {} at {} MHz, if the host is always ready: {}/s in, {}/s out",
-            quantity::duration(Duration::from_secs_f64(seconds)),
+            milliseconds(seconds),
             arguments.clock,
             quantity::bytes(((bytes.words + bytes.labels) as f64 / seconds) as u64),
             quantity::bytes(((bytes.rows + bytes.results) as f64 / seconds) as u64)
@@ -92,7 +91,12 @@ pub(super) fn explain(
     console.print(&lines.join("\n"))
 }
 
-/// Bytes of the four streams.
+/// A time that may be far below a millisecond.
+fn milliseconds(seconds: f64) -> String {
+    format!("{:.3} ms", seconds * 1e3)
+}
+
+/// Bytes of the streams of a garbler.
 struct Bytes {
     words: u64,
     labels: u64,
