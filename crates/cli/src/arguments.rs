@@ -1,6 +1,7 @@
 //! The command line as it is typed; each option is described once, here.
 
 mod choices;
+mod hardware;
 mod inputs;
 mod parties;
 mod plans;
@@ -13,6 +14,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use phineus_channels::NetworkModel;
 
+pub(crate) use hardware::{
+    CompileArguments, ExplainHardwareArguments, HardwareAction, HardwareArguments, HardwareProgram,
+    ShowStreamArguments, SimulateArguments,
+};
 pub(crate) use plans::{CheckArguments, ExplainArguments, PlanArguments, ShowArguments};
 pub(crate) use program::ProgramArguments;
 pub(crate) use runs::{PreprocessArguments, RunArguments};
@@ -79,6 +84,9 @@ pub(crate) enum Command {
     Id(IdArguments),
     /// Measure the speed of this machine
     Bench(BenchArguments),
+    /// Compile programs for the garbling overlay (hardware), explain and simulate it
+    #[command(name = "hw")]
+    Hardware(HardwareArguments),
     /// Explain a command or an error code
     Help(HelpArguments),
     /// Read a C program for another process of Phineus, which asks on stdin

@@ -105,6 +105,7 @@ fn dispatch(registry: &Registry, command: Command, console: &Console) -> Result<
         Command::Doctor(doctor) => commands::doctor::run(&doctor, console),
         Command::Id(id) => commands::id::run(&id, console),
         Command::Bench(bench) => commands::bench::run(registry, &bench, console),
+        Command::Hardware(hw) => commands::hardware::run(registry, &hw, console),
         Command::Help(help) => commands::help::run(&help, console),
         Command::ReadC(read) => {
             // The inputs of a plaintext reference come here: they must not get into a core file.

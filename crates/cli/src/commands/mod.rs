@@ -5,6 +5,7 @@ pub(crate) mod check_c;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod hardware;
 pub(crate) mod help;
 pub(crate) mod id;
 pub(crate) mod local;

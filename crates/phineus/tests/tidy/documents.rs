@@ -120,14 +120,23 @@ fn options(help: &str) -> BTreeSet<String> {
     options.map(|word| word.trim_matches(|c: char| ",.=[]<>()".contains(c)).to_owned()).collect()
 }
 
-/// The commands, each with its options.
-fn commands() -> BTreeMap<String, BTreeSet<String>> {
-    let all = help(&[]);
-    let list = all.split("Commands:").nth(1).expect("there is a list");
+/// The commands that a help text lists.
+fn listed(help: &str) -> Vec<&str> {
+    let list = help.split("Commands:").nth(1).unwrap_or_default();
     let list = list.trim_start_matches('\n').split("\n\n").next().unwrap_or_default();
     let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    let names = names.filter(|name| !name.is_empty());
-    names.map(|name| (name.to_owned(), options(&help(&[name])))).collect()
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+/// The commands, each with its options and those of the commands below it.
+fn commands() -> BTreeMap<String, BTreeSet<String>> {
+    let all = help(&[]);
+    let with_options = |name: &&str| {
+        let own = help(&[name]);
+        let below = listed(&own).into_iter().flat_map(|below| options(&help(&[name, below])));
+        ((*name).to_owned(), options(&own).into_iter().chain(below).collect())
+    };
+    listed(&all).iter().map(with_options).collect()
 }
 
 /// Options of other programs that documents name: cargo, clang, and tools that we compare with.

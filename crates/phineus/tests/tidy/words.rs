@@ -97,8 +97,17 @@ fn documents_are_in_the_words_of_the_field() {
 }
 
 /// Crates whose strings users read.
-const SPEAKING: [&str; 8] =
-    ["bytecode", "c-frontend", "channels", "cli", "frontend", "programs", "session", "tables"];
+const SPEAKING: [&str; 9] = [
+    "bytecode",
+    "c-frontend",
+    "channels",
+    "cli",
+    "frontend",
+    "overlay",
+    "programs",
+    "session",
+    "tables",
+];
 
 #[test]
 fn texts_that_users_read_are_in_the_words_of_the_field() {

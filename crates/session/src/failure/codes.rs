@@ -97,6 +97,12 @@ codes! {
         174 INPUT_CHANGED
             "An input file was changed while the parties computed on it. Run again with the \
              file as it was."
+        175 OVERLAY_STOPPED
+            "The overlay stopped before the end of the command stream: the stream is damaged or for another \
+             device."
+        176 OVERLAY_DIFFERS
+            "The simulated overlay gave other rows, labels or cycles than the software predicts. This is a \
+             bug in Phineus."
         180 STORED_IO "Stored correlated randomness cannot be read or written."
         181 STORED "Making or reading correlated randomness failed before, so no more of it is given."
         182 NO_DEMO_RESULT "The demo gave no result. This is a bug in Phineus."
@@ -157,6 +163,9 @@ codes! {
             "The directory for swapped pages and temporary files is missing, is not one, or \
              cannot be written."
         131 NO_IO_URING "The operating system refuses io_uring. Use --storage auto."
+        132 NO_SIMULATOR
+            "This build of phineus cannot simulate the overlay. Build it with the feature verilator, where \
+             Verilator is installed."
         140 CLUSTER
             "cluster.toml, which says who the parties are and where, cannot be used. The \
              fault follows."
@@ -250,6 +259,10 @@ codes! {
             "A memory asks for tables. Distributed point functions read and change rows that are set \
              in one block, between two parties that compute on shares; garbled tables read constants, or \
              inputs of the first party, under garbled."
+        150 NOT_FOR_OVERLAY
+            "The overlay garbles circuits of AND and XOR only, and a part of the program is not one."
+        151 NOT_A_STREAM
+            "The file is no command stream of the overlay, is damaged, or is for another device."
     }
     PeerLost {
         102 CLOSED "A party closed the connection, or its process ended."
@@ -305,6 +318,8 @@ codes! {
         123 POOL
             "The sessions of a process share its memory, and what is left is too little for \
              another one."
+        124 OVERLAY_TOO_SMALL
+            "The program has more live wires, or more gates, than the overlay holds."
     }
     Disagreement {
         100 DIFFER

@@ -1,0 +1,77 @@
+//! `hw`: commands about the garbling overlay.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::inputs::OutsourcingArguments;
+use super::program::{ProgramArguments, ResourceArguments, RowCountArguments};
+
+#[derive(Args)]
+pub(crate) struct HardwareArguments {
+    #[command(subcommand)]
+    pub(crate) action: HardwareAction,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum HardwareAction {
+    /// Compile a program to a command stream of the overlay
+    Compile(CompileArguments),
+    /// Print a command stream as text
+    Show(ShowStreamArguments),
+    /// State the cycles, memory, bytes and time of a program or a command stream on the overlay
+    Explain(ExplainHardwareArguments),
+    /// Garble a program with the RTL, simulated, and compare every row with the software garbler
+    ///
+    /// Needs a build with the cargo feature `verilator`. Labels are random; no party takes part.
+    Simulate(SimulateArguments),
+}
+
+/// A program, and what its size depends on.
+#[derive(Args)]
+pub(crate) struct HardwareProgram {
+    #[command(flatten)]
+    pub(crate) choice: ProgramArguments,
+    #[command(flatten)]
+    pub(crate) outsourcing: OutsourcingArguments,
+    #[command(flatten)]
+    pub(crate) sizes: RowCountArguments,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArguments,
+}
+
+#[derive(Args)]
+pub(crate) struct CompileArguments {
+    #[command(flatten)]
+    pub(crate) program: HardwareProgram,
+    /// The file for the command stream
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ShowStreamArguments {
+    /// A command stream that `hw compile` wrote
+    #[arg(value_name = "STREAM")]
+    pub(crate) stream: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct ExplainHardwareArguments {
+    /// A program, or a command stream that `hw compile` wrote (.ovl)
+    #[command(flatten)]
+    pub(crate) program: HardwareProgram,
+    /// The clock that times are stated for; nothing here says that a device reaches it
+    #[arg(long, value_name = "MHZ", default_value_t = 200)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=5000))]
+    pub(crate) clock: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct SimulateArguments {
+    #[command(flatten)]
+    pub(crate) program: HardwareProgram,
+    /// Let the simulated host be slow at random, by this seed
+    #[arg(long, value_name = "SEED")]
+    pub(crate) stalls: Option<u64>,
+}

@@ -1,0 +1,57 @@
+//! `hw`: compiles programs for the garbling overlay, and states what a run on it takes.
+
+mod compiled;
+mod explain;
+mod show;
+mod simulate;
+
+use phineus_session::failure::Failure;
+use phineus_session::registry::Registry;
+use phineus_tables::quantity;
+use serde_json::json;
+
+use crate::arguments::{CompileArguments, HardwareAction, HardwareArguments};
+use crate::output::Console;
+
+use compiled::{compile, save};
+
+/// Runs one of the commands.
+pub(crate) fn run(
+    registry: &Registry,
+    arguments: &HardwareArguments,
+    console: &Console,
+) -> Result<(), Failure> {
+    match &arguments.action {
+        HardwareAction::Compile(arguments) => compile_file(registry, arguments, console),
+        HardwareAction::Show(arguments) => show::show(arguments, console),
+        HardwareAction::Explain(arguments) => explain::explain(registry, arguments, console),
+        HardwareAction::Simulate(arguments) => simulate::simulate(registry, arguments, console),
+    }
+}
+
+fn compile_file(
+    registry: &Registry,
+    arguments: &CompileArguments,
+    console: &Console,
+) -> Result<(), Failure> {
+    let compiled = compile(registry, &arguments.program)?;
+    let bytes = save(&compiled.stream, &arguments.out)?;
+    let stream = &compiled.stream;
+    if console.is_json {
+        console.document(json!({
+            "file": arguments.out,
+            "and_gates": stream.and_count(),
+            "words": stream.word_count(),
+            "cycles": stream.cycles(),
+            "stream_bytes": bytes,
+        }));
+    }
+    console.say(&format!(
+        "{}: {} AND gates in {} cycles, {}",
+        arguments.out.display(),
+        quantity::count(stream.and_count()),
+        quantity::count(stream.cycles()),
+        quantity::bytes(bytes)
+    ));
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! `hw simulate`: garbles a program with the simulated RTL.
+
+use phineus_session::failure::Failure;
+use phineus_session::registry::Registry;
+
+use crate::arguments::SimulateArguments;
+use crate::output::Console;
+
+/// Without the simulator.
+#[cfg(not(feature = "verilator"))]
+pub(super) fn simulate(_: &Registry, _: &SimulateArguments, _: &Console) -> Result<(), Failure> {
+    let message = "this build of phineus has no simulator of the overlay";
+    let remedy = "install Verilator, then build with `--features verilator`";
+    Err(Failure::new(phineus_session::failure::codes::NO_SIMULATOR, message).remedy(remedy))
+}
+
+/// Compares rows, outputs and cycles, and evaluates the rows on random inputs, in the same RTL and in software.
+#[cfg(feature = "verilator")]
+pub(super) fn simulate(
+    registry: &Registry,
+    arguments: &SimulateArguments,
+    console: &Console,
+) -> Result<(), Failure> {
+    use phineus_crypto::SecretBit;
+    use phineus_crypto::{Block, Delta, Prg};
+    use phineus_overlay::device::{evaluate, garble};
+    use phineus_overlay::simulation::Simulation;
+    use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
+    use phineus_session::failure::codes;
+    use phineus_tables::quantity;
+    use serde_json::json;
+    use std::time::Instant;
+
+    use super::compiled::{compile, failure};
+
+    let compiled = compile(registry, &arguments.program)?;
+    let mut prg = Prg::from_os().map_err(|error| {
+        Failure::new(codes::NO_RANDOMNESS, format!("cannot draw random labels: {error}"))
+    })?;
+    let (start, delta) = (prg.next_block(), Delta::random(&mut prg));
+    let mut inputs = vec![Block::ZERO; compiled.netlist.inputs.len()];
+    prg.fill_blocks(&mut inputs);
+    let mut device = Simulation::open().with_stalls(arguments.stalls.unwrap_or(0));
+    let began = Instant::now();
+    let secrets = (start, &delta);
+    let garbled = garble(&mut device, &compiled.stream, secrets, &inputs).map_err(failure)?;
+    let seconds = began.elapsed();
+    let (rows, outputs) = garble_in_software(&compiled.netlist, secrets, &inputs);
+    let bits = |labels: &[Block]| labels.iter().map(|label| label.to_bits()).collect::<Vec<_>>();
+    let predicted = compiled.stream.cycles();
+    let mut random = vec![0; inputs.len()];
+    prg.fill_bytes(&mut random);
+    let values: Vec<bool> = random.iter().map(|byte| byte & 1 == 1).collect();
+    let active = inputs.iter().zip(&values);
+    let active = active
+        .map(|(&label, &value)| label ^ delta.block().and_bit(SecretBit::lowest(value.into())));
+    let active: Vec<Block> = active.collect();
+    let software = evaluate_in_software(&compiled.netlist, start, &active, &garbled.rows);
+    let evaluated = evaluate(&mut device, &compiled.stream, start, &active, &garbled.rows);
+    let evaluated = evaluated.map_err(failure)?.outputs;
+    let decoded = evaluated.iter().zip(&garbled.outputs);
+    let decoded = decoded.map(|(active, label)| (*active ^ *label).select_u64() == 1);
+    let is_right = decoded.eq(compute_in_clear(&compiled.netlist, &values));
+    let fault = if bits(&evaluated) != bits(&software) {
+        Some("the overlay evaluates to other labels than the software".to_owned())
+    } else if garbled.rows != rows {
+        Some("the rows of the overlay differ from those of the software".to_owned())
+    } else if bits(&garbled.outputs) != bits(&outputs) {
+        Some("the output labels of the overlay differ from those of the software".to_owned())
+    } else if garbled.cycles != predicted {
+        Some(format!("the overlay took {} cycles, and not {predicted}", garbled.cycles))
+    } else if !is_right {
+        Some("evaluating the rows gives another result than computing in the clear".to_owned())
+    } else {
+        None
+    };
+    if let Some(fault) = fault {
+        return Err(Failure::new(codes::OVERLAY_DIFFERS, fault));
+    }
+    if console.is_json {
+        console.document(json!({
+            "and_gates": compiled.stream.and_count(),
+            "row_bytes": rows.len(),
+            "cycles": garbled.cycles,
+            "stalls": garbled.stalls,
+            "clocks": device.clocks(),
+            "simulation_seconds": seconds.as_secs_f64(),
+        }));
+        return Ok(());
+    }
+    console.print(&format!(
+        "equal: {} of rows and {} output labels are those of the software garbler\n\
+         evaluated on random inputs, by overlay and software: the results of the program\n\
+         cycles: {} as predicted, and {} in which the overlay waited for the host; simulated in {}",
+        quantity::bytes(rows.len() as u64),
+        quantity::count(outputs.len() as u64),
+        quantity::count(garbled.cycles),
+        quantity::count(garbled.stalls),
+        quantity::duration(seconds)
+    ))
+}

@@ -1,0 +1,58 @@
+//! [`OverlayError`].
+
+/// Why a program cannot be compiled, a stream not be read, or a device not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OverlayError {
+    /// The netlist is larger than node numbers are.
+    #[error("the program has more than {} gates", crate::netlist::NODES_MAX)]
+    TooManyGates,
+    /// Not every operation is a circuit of AND and XOR.
+    #[error("the overlay cannot garble {what}")]
+    Unsupported {
+        /// The operation, or the part of the program.
+        what: String,
+    },
+    /// Even in the order of the program, more labels live at once than fit.
+    #[error("the program needs more than the {labels} labels that the wire memory holds")]
+    WireMemory {
+        /// Size of the memory.
+        labels: u64,
+    },
+    /// The first bytes are others.
+    #[error("this file is not a stream for the overlay")]
+    NotAStream,
+    /// Another version of the format.
+    #[error(
+        "the stream has version {version}, and this program reads version {}",
+        crate::parameters::VERSION
+    )]
+    OtherVersion {
+        /// The version of the stream.
+        version: u16,
+    },
+    /// Made for a device of another size, or another timing.
+    #[error("the stream is for another device: 2^{bank_bits} banks of 2^{row_bits} labels")]
+    OtherParameters {
+        /// As [`crate::parameters::Parameters::bank_bits`].
+        bank_bits: u32,
+        /// As [`crate::parameters::Parameters::row_bits`].
+        row_bits: u32,
+    },
+    /// The file ends before the stream.
+    #[error("the stream is cut off")]
+    CutOff,
+    /// A check does not match.
+    #[error("the stream is damaged: the check before word {word} fails")]
+    Corrupt {
+        /// Number of the check word, from 0 after the header.
+        word: u64,
+    },
+    /// The device stopped.
+    #[error("the device stopped at word {word}: {reason}")]
+    Stopped {
+        /// Words that it had taken, without the header.
+        word: u64,
+        /// Meaning of its error register.
+        reason: &'static str,
+    },
+}

@@ -1,0 +1,147 @@
+//! [`Graph`]: operations, who reads whose result, and priorities.
+
+use crate::operations::{Kind, Operations, Sum};
+use crate::parameters::{AND_LATENCY, LOAD_LATENCY, SPILL_LATENCY, XOR_LATENCY};
+use crate::word::Address;
+
+/// The part of the cell that does an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    And,
+    Xor,
+    Output,
+    Load,
+}
+
+impl Unit {
+    pub(crate) const COUNT: usize = 4;
+
+    pub(crate) fn of(kind: &Kind) -> Unit {
+        match kind {
+            Kind::Load { .. } | Kind::Fill { .. } => Unit::Load,
+            Kind::And { .. } => Unit::And,
+            Kind::Xor { .. } => Unit::Xor,
+            Kind::Output { .. } | Kind::Spill { .. } => Unit::Output,
+        }
+    }
+
+    pub(crate) fn latency(self) -> u32 {
+        match self {
+            Unit::And => AND_LATENCY,
+            Unit::Xor => XOR_LATENCY,
+            Unit::Output => SPILL_LATENCY,
+            Unit::Load => LOAD_LATENCY,
+        }
+    }
+}
+
+/// Readers of a value whose operands are looked at when it gets a bank.
+const READERS_SEEN: usize = 6;
+
+/// Operations of the program, then copies, which the scheduler adds.
+pub(crate) struct Graph {
+    pub(crate) kinds: Vec<Kind>,
+    /// Operations of the program.
+    pub(crate) program_length: usize,
+    /// Readers of value `v` are at `starts[v]..starts[v + 1]` of `readers`.
+    starts: Vec<u32>,
+    readers: Vec<u32>,
+    /// Operands that are not readable yet.
+    pub(crate) waiting: Vec<u8>,
+    /// Reads of a value that have not happened.
+    pub(crate) uses: Vec<u32>,
+    /// Cycles from the issue of an operation to the end of the longest path.
+    pub(crate) priorities: Vec<u32>,
+    /// Where each value is, once it has issued.
+    pub(crate) places: Vec<Address>,
+}
+
+/// A bank that no value is in.
+const NO_BANK: u8 = u8::MAX;
+
+impl Graph {
+    pub(crate) fn new(operations: &Operations) -> Graph {
+        let kinds = operations.list.clone();
+        let count = kinds.len();
+        let (mut uses, mut waiting) = (vec![0_u32; count], vec![0_u8; count]);
+        for (operation, kind) in kinds.iter().enumerate() {
+            kind.dependencies(|value| {
+                uses[value as usize] += 1;
+                waiting[operation] += 1;
+            });
+        }
+        let mut starts = vec![0_u32; count + 1];
+        for value in 0..count {
+            starts[value + 1] = starts[value] + uses[value];
+        }
+        let mut ends = starts.clone();
+        let mut readers = vec![0; starts[count] as usize];
+        let mut priorities = vec![0; count];
+        for (operation, kind) in kinds.iter().enumerate() {
+            kind.dependencies(|value| {
+                let end = &mut ends[value as usize];
+                readers[*end as usize] = operation as u32;
+                *end += 1;
+            });
+        }
+        for operation in (0..count).rev() {
+            priorities[operation] += Unit::of(&kinds[operation]).latency();
+            let priority = priorities[operation];
+            kinds[operation].dependencies(|value| {
+                let own = &mut priorities[value as usize];
+                *own = (*own).max(priority);
+            });
+        }
+        let places = vec![Address { bank: NO_BANK, row: 0 }; count];
+        Graph { kinds, program_length: count, starts, readers, waiting, uses, priorities, places }
+    }
+
+    /// Places of the readers of a value, for [`Graph::reader`].
+    pub(crate) fn readers(&self, value: u32) -> std::ops::Range<u32> {
+        self.starts[value as usize]..self.starts[value as usize + 1]
+    }
+
+    pub(crate) fn reader(&self, place: u32) -> u32 {
+        self.readers[place as usize]
+    }
+
+    pub(crate) fn operand_count(&self, kind: &Kind) -> usize {
+        let mut count = 0;
+        kind.operands(|_| count += 1);
+        count
+    }
+
+    /// Adds a XOR that copies `value`, and lets `reader` read the copy. It is ready.
+    pub(crate) fn copy(&mut self, value: u32, reader: u32) -> u32 {
+        let copy = self.kinds.len() as u32;
+        self.kinds.push(Kind::Xor { terms: Sum::one(value) });
+        self.readers.push(reader);
+        self.starts.push(self.readers.len() as u32);
+        self.waiting.push(0);
+        self.waiting[reader as usize] += 1;
+        self.uses.push(1);
+        self.priorities.push(self.priorities[reader as usize] + XOR_LATENCY);
+        self.places.push(Address { bank: NO_BANK, row: 0 });
+        let mut is_replaced = false;
+        self.kinds[reader as usize].operands_mut(|operand| {
+            if *operand == value && !is_replaced {
+                *operand = copy;
+                is_replaced = true;
+            }
+        });
+        copy
+    }
+
+    /// Counts, by bank, labels that some reader of `value` reads together with it.
+    pub(crate) fn penalise(&self, value: u32, penalties: &mut [u32]) {
+        penalties.fill(0);
+        for place in self.readers(value).take(READERS_SEEN) {
+            self.kinds[self.readers[place as usize] as usize].operands(|other| {
+                let bank = usize::from(self.places[other as usize].bank);
+                if let Some(penalty) = penalties.get_mut(bank) {
+                    *penalty += 1;
+                }
+            });
+        }
+    }
+}

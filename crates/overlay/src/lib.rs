@@ -1,0 +1,32 @@
+//! Compiles programs to command streams of the garbling overlay in `hw/`, and drives the overlay.
+//!
+//! The overlay garbles any circuit without being reprogrammed: one AND gate in a cycle, with half gates and the hash
+//! of the software (`docs/protocols/garbled.md`), so its rows are byte for byte those of the software garbler.
+//!
+//! The path of a program: [`record`] runs it and records its gates as a [`netlist`]; [`operations`] absorbs XORs into
+//! operations of the cell; [`schedule`] gives each operation a cycle and each label a place in the banks of the wire
+//! memory; [`stream`] encodes the words. [`device`] is a run on a device. Its only implementation today is the
+//! simulation of the RTL by Verilator (cargo feature `verilator`). `docs/hardware.md` describes all of it.
+//!
+//! Security: the stream does not depend on secrets. The device gets the labels of false of all inputs, the offset
+//! and the start value from the garbler whose device it is.
+
+pub mod device;
+mod error;
+mod graph;
+pub mod netlist;
+pub mod operations;
+pub mod parameters;
+mod ports;
+pub mod record;
+pub mod registers;
+pub mod schedule;
+#[cfg(feature = "verilator")]
+pub mod simulation;
+pub mod software;
+mod spill;
+pub mod stream;
+mod wire_memory;
+pub mod word;
+
+pub use error::OverlayError;

@@ -1,0 +1,318 @@
+//! [`Operations`]: a netlist as operations of the cell, each of which absorbs XORs around it.
+//!
+//! Labels of XORs are XORs of labels, so a XOR that only feeds other gates needs no operation of its own. The AND
+//! operation computes `(a0 ^ a1) & (b0 ^ b1) ^ p0 ^ p1`, the XOR operation `x0 ^ x1 ^ x2`; either may complement.
+//! A XOR node becomes an operation only if more than that would have to be absorbed. Rows do not change: the half
+//! gates see the same labels.
+
+use crate::netlist::{Literal, Netlist, Node};
+
+/// XOR of at most three values, and possibly the constant 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    length: u8,
+    is_not: bool,
+    values: [u32; 3],
+}
+
+impl Sum {
+    pub(crate) fn one(value: u32) -> Sum {
+        Sum { length: 1, is_not: false, values: [value, 0, 0] }
+    }
+
+    /// The values.
+    pub fn values(&self) -> &[u32] {
+        &self.values[..usize::from(self.length)]
+    }
+
+    /// The values, to rename them.
+    pub(crate) fn values_mut(&mut self) -> &mut [u32] {
+        &mut self.values[..usize::from(self.length)]
+    }
+
+    /// Whether the sum is complemented.
+    pub fn is_not(&self) -> bool {
+        self.is_not
+    }
+
+    fn not_if(mut self, is_not: bool) -> Sum {
+        self.is_not ^= is_not;
+        self
+    }
+
+    /// `self ^ other`, if at most three values are left.
+    fn plus(mut self, other: &Sum) -> Option<Sum> {
+        for &value in other.values() {
+            if let Some(place) = self.values().iter().position(|&own| own == value) {
+                self.length -= 1;
+                self.values[place] = self.values[usize::from(self.length)];
+            } else {
+                // A full sum may yet shrink, but that is too rare to look for.
+                *self.values.get_mut(usize::from(self.length))? = value;
+                self.length += 1;
+            }
+        }
+        self.is_not ^= other.is_not;
+        Some(self)
+    }
+}
+
+/// What an operation computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Takes the label of the next input from the host.
+    Load {
+        /// Index of the input in [`Netlist::inputs`].
+        input: u32,
+    },
+    /// `a & b ^ post`, as AND gate `index`.
+    And {
+        /// Number of the gate, which is also the place of its row in the garbler's stream.
+        index: u64,
+        /// First operand, of at most two values.
+        a: Sum,
+        /// Second operand, of at most two values.
+        b: Sum,
+        /// Added to the result, of at most two values.
+        post: Sum,
+    },
+    /// `terms`
+    Xor {
+        /// The sum.
+        terms: Sum,
+    },
+    /// Gives the label of `terms` to the host.
+    Output {
+        /// Index of the output in [`Netlist::outputs`].
+        output: u32,
+        /// The sum.
+        terms: Sum,
+    },
+    /// Gives the label of a value to the host, which stores it.
+    Spill {
+        /// The value.
+        value: u32,
+    },
+    /// Takes back the label that an earlier operation spilled.
+    Fill {
+        /// The operation that spilled it.
+        spill: u32,
+    },
+}
+
+impl Kind {
+    /// Calls `visit` with each operation that must be done before: those whose results are read, and spills.
+    pub(crate) fn dependencies(&self, mut visit: impl FnMut(u32)) {
+        if let Kind::Fill { spill } = self {
+            visit(*spill);
+        }
+        self.operands(visit);
+    }
+
+    /// Calls `visit` with each value that is read.
+    pub fn operands(&self, mut visit: impl FnMut(u32)) {
+        match self {
+            Kind::Load { .. } | Kind::Fill { .. } => {}
+            Kind::Spill { value } => visit(*value),
+            Kind::And { a, b, post, .. } => {
+                a.values().iter().chain(b.values()).chain(post.values()).for_each(|&v| visit(v));
+            }
+            Kind::Xor { terms } | Kind::Output { terms, .. } => {
+                terms.values().iter().for_each(|&v| visit(v));
+            }
+        }
+    }
+}
+
+impl Kind {
+    /// Calls `visit` with each value that is read, to rename it.
+    pub(crate) fn operands_mut(&mut self, mut visit: impl FnMut(&mut u32)) {
+        match self {
+            Kind::Load { .. } | Kind::Fill { .. } => {}
+            Kind::Spill { value } => visit(value),
+            Kind::And { a, b, post, .. } => {
+                let sums = [a, b, post].into_iter();
+                sums.flat_map(|sum| sum.values_mut().iter_mut()).for_each(visit);
+            }
+            Kind::Xor { terms } | Kind::Output { terms, .. } => {
+                terms.values_mut().iter_mut().for_each(visit);
+            }
+        }
+    }
+}
+
+/// Operations, each after those whose results it reads. Operation `i` makes value `i`.
+#[derive(Clone, Debug, Default)]
+pub struct Operations {
+    /// All operations.
+    pub list: Vec<Kind>,
+}
+
+struct Fuser {
+    /// Users of each node; outputs count.
+    fan_out: Vec<u32>,
+    /// Longest chain of ANDs from the inputs.
+    depth: Vec<u32>,
+    /// What each node is the sum of.
+    sums: Vec<Sum>,
+    /// Operations in the order in which they were found necessary.
+    found: Vec<Kind>,
+    /// The node whose value each of them makes.
+    owners: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The operations of a netlist.
+pub fn operations(netlist: &Netlist) -> Operations {
+    let fan_out = fan_out(netlist);
+    let count = netlist.nodes.len();
+    let mut fuser = Fuser {
+        fan_out,
+        depth: vec![0; count],
+        sums: vec![Sum::default(); count],
+        found: Vec::new(),
+        owners: Vec::new(),
+    };
+    let (mut and_index, mut input) = (0, 0);
+    for (number, node) in netlist.nodes.iter().enumerate() {
+        match *node {
+            Node::Zero => {}
+            Node::Input => {
+                if fuser.fan_out[number] > 0 {
+                    fuser.make(number, Kind::Load { input });
+                }
+                input += 1;
+            }
+            Node::And(a, b) => {
+                fuser.depth[number] = fuser.depth[a.node()].max(fuser.depth[b.node()]) + 1;
+                let (a, b) = (fuser.operand(a, 2), fuser.operand(b, 2));
+                fuser.make(number, Kind::And { index: and_index, a, b, post: Sum::default() });
+                and_index += 1;
+            }
+            Node::Xor(x, y) => {
+                if fuser.fan_out[number] > 0 {
+                    fuser.xor(number, x, y);
+                }
+            }
+        }
+    }
+    for (output, &literal) in netlist.outputs.iter().enumerate() {
+        let terms = fuser.operand(literal, 3);
+        fuser.found.push(Kind::Output { output: output as u32, terms });
+    }
+    in_order(fuser.found)
+}
+
+/// Users of each node, those of XORs that nobody uses left out.
+fn fan_out(netlist: &Netlist) -> Vec<u32> {
+    let mut fan_out = vec![0; netlist.nodes.len()];
+    netlist.outputs.iter().for_each(|output| fan_out[output.node()] += 1);
+    for (number, node) in netlist.nodes.iter().enumerate().rev() {
+        let operands = match *node {
+            Node::Zero | Node::Input => continue,
+            Node::And(a, b) => [a, b],
+            Node::Xor(..) if fan_out[number] == 0 => continue,
+            Node::Xor(a, b) => [a, b],
+        };
+        operands.iter().for_each(|operand| fan_out[operand.node()] += 1);
+    }
+    fan_out
+}
+
+impl Fuser {
+    /// Makes an operation, whose value is that of the node.
+    fn make(&mut self, node: usize, kind: Kind) {
+        self.sums[node] = Sum::one(self.found.len() as u32);
+        self.found.push(kind);
+        self.owners.push(node as u32);
+    }
+
+    /// Makes a XOR operation of the sum of a node.
+    fn materialise(&mut self, node: usize) {
+        let terms = self.sums[node];
+        if terms.length > 1 {
+            self.make(node, Kind::Xor { terms });
+        }
+    }
+
+    /// A wire as a sum of at most `length` values.
+    fn operand(&mut self, literal: Literal, length: u8) -> Sum {
+        if self.sums[literal.node()].length > length {
+            self.materialise(literal.node());
+        }
+        self.sums[literal.node()].not_if(literal.is_not())
+    }
+
+    fn xor(&mut self, node: usize, x: Literal, y: Literal) {
+        let (x, y) = (x.node(), y.node());
+        self.depth[node] = self.depth[x].max(self.depth[y]);
+        if self.absorb(node, x, y) || self.absorb(node, y, x) {
+            return;
+        }
+        loop {
+            if let Some(sum) = self.sums[x].plus(&self.sums[y]) {
+                self.sums[node] = sum;
+                return;
+            }
+            let longer = |a: usize| (self.sums[a].length, self.fan_out[a]);
+            self.materialise(if longer(x) >= longer(y) { x } else { y });
+        }
+    }
+
+    /// Lets the AND that makes `x`, which nobody else uses, add `y`, if that does not delay it.
+    fn absorb(&mut self, node: usize, x: usize, y: usize) -> bool {
+        let (&[value], false) = (self.sums[x].values(), self.sums[x].is_not) else { return false };
+        if self.fan_out[x] != 1 || self.depth[y] >= self.depth[x] {
+            return false;
+        }
+        let Kind::And { index, a, b, post } = self.found[value as usize] else { return false };
+        // Other sums may hold the value of another node.
+        if self.owners[value as usize] != x as u32 {
+            return false;
+        }
+        let mut sum = post.plus(&self.sums[y]).filter(|sum| sum.length <= 2);
+        if sum.is_none() && post.length < 2 {
+            self.materialise(y);
+            sum = post.plus(&self.sums[y]);
+        }
+        let Some(post) = sum else { return false };
+        self.found[value as usize] = Kind::And { index, a, b, post };
+        self.owners[value as usize] = node as u32;
+        self.sums[node] = Sum::one(value);
+        true
+    }
+}
+
+/// Renumbers operations so that each follows those that it reads.
+fn in_order(found: Vec<Kind>) -> Operations {
+    let mut place = vec![NONE; found.len()];
+    let mut list = Vec::with_capacity(found.len());
+    let mut stack = Vec::new();
+    for first in 0..found.len() as u32 {
+        stack.push(first);
+        while let Some(&value) = stack.last() {
+            if place[value as usize] != NONE {
+                stack.pop();
+                continue;
+            }
+            let before = stack.len();
+            found[value as usize].operands(|operand| {
+                if place[operand as usize] == NONE {
+                    stack.push(operand);
+                }
+            });
+            if stack.len() == before {
+                place[value as usize] = list.len() as u32;
+                list.push(renamed(found[value as usize], &place));
+                stack.pop();
+            }
+        }
+    }
+    Operations { list }
+}
+
+fn renamed(mut kind: Kind, place: &[u32]) -> Kind {
+    kind.operands_mut(|value| *value = place[*value as usize]);
+    kind
+}

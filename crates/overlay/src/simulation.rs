@@ -1,0 +1,128 @@
+//! [`Simulation`]: the RTL in `hw/`, compiled by Verilator, as a device.
+
+use phineus_crypto::{Block, GarbledGate};
+
+use crate::device::{OverlayDevice, Streams};
+use crate::registers::Register;
+
+/// Clocks without a transfer after which a run is over: longer than the drain and the longest idle times.
+const QUIET_CLOCKS_MAX: u64 = 4096;
+
+/// The model; its layout is known to C++ only.
+#[repr(C)]
+struct Model {
+    _private: [u8; 0],
+}
+
+/// As `OvlStreams` in `hw/ip/overlay/tb/ovl_shim.cpp`.
+#[repr(C)]
+struct RawStreams {
+    words: *const u64,
+    word_count: u64,
+    words_sent: u64,
+    labels: *const Block,
+    label_results: *const u64,
+    label_count: u64,
+    labels_sent: u64,
+    rows_in: *const GarbledGate,
+    rows_in_count: u64,
+    rows_in_sent: u64,
+    rows: *mut GarbledGate,
+    rows_max: u64,
+    rows_received: u64,
+    results: *mut Block,
+    results_max: u64,
+    results_received: u64,
+    stall_seed: u64,
+    quiet_clocks_max: u64,
+    clocks: u64,
+}
+
+unsafe extern "C" {
+    fn ovl_open() -> *mut Model;
+    fn ovl_close(model: *mut Model);
+    fn ovl_word_lanes() -> u32;
+    fn ovl_write(model: *mut Model, address: u32, value: u32);
+    fn ovl_read(model: *mut Model, address: u32) -> u32;
+    fn ovl_run(model: *mut Model, streams: *mut RawStreams);
+}
+
+/// A simulated device. It is opened in its reset state.
+pub struct Simulation {
+    model: *mut Model,
+    stall_seed: u64,
+    clocks: u64,
+}
+
+impl Simulation {
+    /// Opens a device whose host is always ready.
+    pub fn open() -> Simulation {
+        // SAFETY: makes a model that nothing else points to.
+        Simulation { model: unsafe { ovl_open() }, stall_seed: 0, clocks: 0 }
+    }
+
+    /// Lets the host be slow at random, on each stream by itself; 0 is a host that is always ready.
+    pub fn with_stalls(mut self, seed: u64) -> Simulation {
+        self.stall_seed = seed;
+        self
+    }
+
+    /// Clocks that runs took, with those in which the device waited.
+    pub fn clocks(&self) -> u64 {
+        self.clocks
+    }
+}
+
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        // SAFETY: `ovl_open` made it, and this is its last use.
+        unsafe { ovl_close(self.model) }
+    }
+}
+
+impl OverlayDevice for Simulation {
+    fn read(&mut self, register: Register) -> u32 {
+        // SAFETY: the model lives as long as `self`, which is borrowed exclusively.
+        unsafe { ovl_read(self.model, register.address.into()) }
+    }
+
+    fn write(&mut self, register: Register, number: u8, value: u32) {
+        let address = u32::from(register.address + 4 * number);
+        // SAFETY: as above.
+        unsafe { ovl_write(self.model, address, value) }
+    }
+
+    fn transfer(&mut self, streams: Streams<'_>) -> (usize, usize) {
+        assert_eq!(streams.labels.len(), streams.label_results.len(), "lengths agree");
+        // SAFETY: returns a constant.
+        let word_quads = unsafe { ovl_word_lanes() } as usize / 2;
+        let mut raw = RawStreams {
+            words: streams.quads.as_ptr(),
+            word_count: (streams.quads.len() / word_quads) as u64,
+            words_sent: 0,
+            labels: streams.labels.as_ptr(),
+            label_results: streams.label_results.as_ptr(),
+            label_count: streams.labels.len() as u64,
+            labels_sent: 0,
+            rows_in: streams.rows_in.as_ptr(),
+            rows_in_count: streams.rows_in.len() as u64,
+            rows_in_sent: 0,
+            rows: streams.rows.as_mut_ptr(),
+            rows_max: streams.rows.len() as u64,
+            rows_received: 0,
+            results: streams.results.as_mut_ptr(),
+            results_max: streams.results.len() as u64,
+            results_received: 0,
+            stall_seed: self.stall_seed,
+            quiet_clocks_max: QUIET_CLOCKS_MAX,
+            clocks: 0,
+        };
+        // SAFETY: all pointers are to slices that live until the call returns, with these lengths; labels and rows are
+        // plain bytes of 16 and 32, and the machine is little-endian, as the check below says.
+        unsafe { ovl_run(self.model, &mut raw) };
+        self.clocks += raw.clocks;
+        (raw.rows_received as usize, raw.results_received as usize)
+    }
+}
+
+const _: () = assert!(cfg!(target_endian = "little"), "the model shares memory with the host");

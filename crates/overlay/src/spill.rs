@@ -1,0 +1,165 @@
+//! [`spilled`]: operations that live within fewer labels, because the host stores some of them for a time.
+//!
+//! Belady's MIN on the order of the operations: if a label is needed and the memory is full, the one with the farthest
+//! next use leaves. An input leaves for free, since the host still has its label and sends it again. Any other value
+//! is spilled once, as a result, and filled as a load whenever it is needed later.
+
+use std::collections::BinaryHeap;
+
+use crate::operations::{Kind, Operations};
+
+/// Position of a use that never comes.
+const NEVER: u32 = u32::MAX;
+
+/// The most values that live at once if operations are done in their order.
+pub(crate) fn peak_in_order(operations: &Operations) -> u64 {
+    let mut uses = vec![0_u32; operations.list.len()];
+    operations.list.iter().for_each(|kind| kind.operands(|value| uses[value as usize] += 1));
+    let mut remaining = uses.clone();
+    let (mut live, mut peak) = (0_u64, 0);
+    for (value, kind) in operations.list.iter().enumerate() {
+        kind.operands(|operand| {
+            remaining[operand as usize] -= 1;
+            live -= u64::from(remaining[operand as usize] == 0);
+        });
+        live += u64::from(uses[value] > 0);
+        peak = peak.max(live);
+    }
+    peak
+}
+
+/// The same operations, with spills and fills, so that at most `capacity` values live at once in their order.
+pub(crate) fn spilled(operations: &Operations, capacity: usize) -> Operations {
+    let mut spiller = Spiller::new(operations, capacity);
+    for (position, kind) in operations.list.iter().enumerate() {
+        spiller.step(position as u32, kind);
+    }
+    Operations { list: spiller.list }
+}
+
+struct Spiller<'a> {
+    operations: &'a Operations,
+    capacity: usize,
+    /// Positions of the uses of value `v` are at `starts[v]..starts[v + 1]` of `uses`.
+    starts: Vec<u32>,
+    uses: Vec<u32>,
+    /// The next of them, by value.
+    next: Vec<u32>,
+    /// The operation that made the copy in memory, by value; `NEVER` if there is none.
+    places: Vec<u32>,
+    /// The operation that spilled a value, or `NEVER`.
+    spills: Vec<u32>,
+    live: usize,
+    /// Values by next use. Entries of the past remain until they are popped.
+    farthest: BinaryHeap<(u32, u32)>,
+    list: Vec<Kind>,
+}
+
+impl<'a> Spiller<'a> {
+    fn new(operations: &'a Operations, capacity: usize) -> Spiller<'a> {
+        let count = operations.list.len();
+        let mut starts = vec![0_u32; count + 1];
+        operations.list.iter().for_each(|kind| kind.operands(|v| starts[v as usize + 1] += 1));
+        for value in 0..count {
+            starts[value + 1] += starts[value];
+        }
+        let mut uses = vec![0; starts[count] as usize];
+        let mut ends = starts.clone();
+        for (position, kind) in operations.list.iter().enumerate() {
+            kind.operands(|value| {
+                let end = &mut ends[value as usize];
+                uses[*end as usize] = position as u32;
+                *end += 1;
+            });
+        }
+        Spiller {
+            operations,
+            capacity,
+            next: starts[..count].to_vec(),
+            starts,
+            uses,
+            places: vec![NEVER; count],
+            spills: vec![NEVER; count],
+            live: 0,
+            farthest: BinaryHeap::new(),
+            list: Vec::with_capacity(count + count / 8),
+        }
+    }
+
+    fn next_use(&self, value: u32) -> u32 {
+        let next = self.next[value as usize];
+        if next == self.starts[value as usize + 1] { NEVER } else { self.uses[next as usize] }
+    }
+
+    fn step(&mut self, position: u32, kind: &Kind) {
+        let mut operands = Vec::with_capacity(6);
+        kind.operands(|value| operands.push(value));
+        for &value in &operands {
+            if self.places[value as usize] == NEVER {
+                self.make_space(position);
+                self.fill(value);
+            }
+        }
+        let mut renamed = *kind;
+        renamed.operands_mut(|value| *value = self.places[*value as usize]);
+        for &value in &operands {
+            self.next[value as usize] += 1;
+            match self.next_use(value) {
+                NEVER => {
+                    self.places[value as usize] = NEVER;
+                    self.live -= 1;
+                }
+                next => self.farthest.push((next, value)),
+            }
+        }
+        let has_uses = self.next_use(position) != NEVER;
+        if has_uses {
+            self.make_space(position);
+            self.enter(position);
+        }
+        self.list.push(renamed);
+    }
+
+    /// Notes that the next operation makes the label of a value.
+    fn enter(&mut self, value: u32) {
+        self.places[value as usize] = self.list.len() as u32;
+        self.live += 1;
+        self.farthest.push((self.next_use(value), value));
+    }
+
+    fn fill(&mut self, value: u32) {
+        let fill = match self.operations.list[value as usize] {
+            Kind::Load { input } => Kind::Load { input },
+            Kind::And { .. }
+            | Kind::Xor { .. }
+            | Kind::Output { .. }
+            | Kind::Spill { .. }
+            | Kind::Fill { .. } => Kind::Fill { spill: self.spills[value as usize] },
+        };
+        self.enter(value);
+        self.list.push(fill);
+    }
+
+    /// Lets values leave until one more fits; those that the operation at `position` reads stay.
+    fn make_space(&mut self, position: u32) {
+        while self.live >= self.capacity {
+            let Some((next, value)) = self.farthest.pop() else { return };
+            let is_current = self.places[value as usize] != NEVER && self.next_use(value) == next;
+            if !is_current {
+                continue;
+            }
+            if next <= position {
+                // Nothing is used later than this operation.
+                self.farthest.push((next, value));
+                return;
+            }
+            let is_input = matches!(self.operations.list[value as usize], Kind::Load { .. });
+            if !is_input && self.spills[value as usize] == NEVER {
+                self.spills[value as usize] = self.list.len() as u32;
+                self.list.push(Kind::Spill { value: self.places[value as usize] });
+            }
+            self.places[value as usize] = NEVER;
+            self.live -= 1;
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! [`Word`]: one word of the command stream, which is what the cell does in one cycle.
+//!
+//! From the lowest bit: 12 read addresses, 4 write addresses (AND, X, Y, load), 12 flags of the reads, 4 flags of
+//! the writes, the output flag, 5 complements (a, b, post, X, Y), the end flag, 8 bits of idle cycles after the word,
+//! 32 bits of the gate index. A check word has the end flag, no operation, and the CRC-32 in the index; the last
+//! word has the end flag and 255 idle cycles as well.
+
+use crate::parameters::{Parameters, READS, WRITES};
+
+/// Place of a label in the wire memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// The bank.
+    pub bank: u8,
+    /// The label within the bank.
+    pub row: u32,
+}
+
+/// Index of the read ports in [`Word::reads`]: operands of the AND.
+pub const PORT_A: usize = 0;
+/// As [`PORT_A`], of the second operand.
+pub const PORT_B: usize = 2;
+/// As [`PORT_A`], of what is added to the result.
+pub const PORT_POST: usize = 4;
+/// As [`PORT_A`], of XOR unit X.
+pub const PORT_X: usize = 6;
+/// As [`PORT_A`], of XOR unit Y.
+pub const PORT_Y: usize = 9;
+
+/// The copy of a bank that each read port reads.
+pub const PORT_COPY: [usize; READS] = [0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0];
+
+/// Index of the write of the AND in [`Word::writes`].
+pub const WRITE_AND: usize = 0;
+/// Index of the write of XOR unit X; XOR unit Y follows.
+pub const WRITE_X: usize = 1;
+/// Index of the write of XOR unit Y.
+pub const WRITE_Y: usize = 2;
+/// Index of the write of the load.
+pub const WRITE_LOAD: usize = 3;
+
+/// Most idle cycles of one word.
+pub const IDLE_MAX: u8 = 254;
+
+/// The mark of the last word, in place of idle cycles.
+const LAST: u8 = 255;
+
+/// Whether a word is an instruction, a check or the last one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WordKind {
+    /// Operations.
+    #[default]
+    Issue,
+    /// The index is the CRC-32 of all words since the last check.
+    Check,
+    /// As a check, and nothing follows.
+    Last,
+}
+
+/// What the cell does in one cycle, and how long it then waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Word {
+    /// Kind of the word.
+    pub kind: WordKind,
+    /// Labels that are read, by port.
+    pub reads: [Option<Address>; READS],
+    /// Labels that are written: AND, X, Y, load.
+    pub writes: [Option<Address>; WRITES],
+    /// Whether the result of XOR unit X goes to the host.
+    pub is_output: bool,
+    /// Complements of a, b, post, X, Y.
+    pub nots: [bool; 5],
+    /// Cycles without an operation that follow.
+    pub idle: u8,
+    /// Number of the AND gate, or the CRC-32 of a check.
+    pub index: u32,
+}
+
+/// Writes fields from the lowest bit on.
+struct BitWriter<'a> {
+    quads: &'a mut [u64],
+    at: usize,
+}
+
+/// Reads fields from the lowest bit on.
+struct BitReader<'a> {
+    quads: &'a [u64],
+    at: usize,
+}
+
+impl BitWriter<'_> {
+    fn put(&mut self, value: u64, bits: usize) {
+        let (quad, shift) = (self.at / 64, self.at % 64);
+        self.quads[quad] |= value << shift;
+        if shift + bits > 64 {
+            self.quads[quad + 1] |= value >> (64 - shift);
+        }
+        self.at += bits;
+    }
+}
+
+impl BitReader<'_> {
+    fn take(&mut self, bits: usize) -> u64 {
+        let (quad, shift) = (self.at / 64, self.at % 64);
+        let mut value = self.quads[quad] >> shift;
+        if shift + bits > 64 {
+            value |= self.quads[quad + 1] << (64 - shift);
+        }
+        self.at += bits;
+        value & ((1 << bits) - 1)
+    }
+}
+
+impl Word {
+    /// Whether the word computes an AND.
+    pub fn has_and(&self) -> bool {
+        self.writes[WRITE_AND].is_some()
+    }
+
+    /// Writes the word into `quads`, which are zero.
+    pub fn encode(&self, parameters: Parameters, quads: &mut [u64]) {
+        let address_bits = parameters.address_bits() as usize;
+        let mut bits = BitWriter { quads, at: 0 };
+        for address in self.reads.iter().chain(&self.writes) {
+            let Address { bank, row } = address.unwrap_or_default();
+            bits.put(u64::from(row) << parameters.bank_bits | u64::from(bank), address_bits);
+        }
+        let has = self.reads.iter().chain(&self.writes).map(Option::is_some);
+        let flags = has.chain([self.is_output]).chain(self.nots);
+        flags.for_each(|flag| bits.put(flag.into(), 1));
+        let (end, idle) = match self.kind {
+            WordKind::Issue => (0, self.idle),
+            WordKind::Check => (1, 0),
+            WordKind::Last => (1, LAST),
+        };
+        bits.put(end, 1);
+        bits.put(idle.into(), 8);
+        bits.put(self.index.into(), 32);
+    }
+
+    /// The inverse of [`Word::encode`].
+    pub fn decode(parameters: Parameters, quads: &[u64]) -> Word {
+        let address_bits = parameters.address_bits() as usize;
+        let mut bits = BitReader { quads, at: 0 };
+        let mut places = [Address::default(); READS + WRITES];
+        for place in &mut places {
+            let address = bits.take(address_bits);
+            let bank = (address & ((1 << parameters.bank_bits) - 1)) as u8;
+            *place = Address { bank, row: (address >> parameters.bank_bits) as u32 };
+        }
+        let mut used = places.map(|place| (bits.take(1) == 1).then_some(place)).into_iter();
+        let reads = std::array::from_fn(|_| used.next().flatten());
+        let writes = std::array::from_fn(|_| used.next().flatten());
+        let is_output = bits.take(1) == 1;
+        let nots = std::array::from_fn(|_| bits.take(1) == 1);
+        let (end, idle, index) = (bits.take(1), bits.take(8) as u8, bits.take(32) as u32);
+        let (kind, idle) = match (end, idle) {
+            (0, idle) => (WordKind::Issue, idle),
+            (_, LAST) => (WordKind::Last, 0),
+            (_, _) => (WordKind::Check, 0),
+        };
+        Word { kind, reads, writes, is_output, nots, idle, index }
+    }
+}

@@ -1,0 +1,140 @@
+//! Streams of many circuits and sizes of memory, executed by the model in Rust, against the software garbler.
+
+mod circuits;
+mod model;
+
+use phineus_bytecode::random::{SeededRng, Seeds};
+use phineus_crypto::{Block, Delta, Prg};
+use phineus_overlay::OverlayError;
+use phineus_overlay::netlist::Netlist;
+use phineus_overlay::operations::operations;
+use phineus_overlay::parameters::Parameters;
+use phineus_overlay::registers::REGISTERS;
+use phineus_overlay::schedule::{Figures, schedule};
+use phineus_overlay::software::garble_in_software;
+use phineus_overlay::stream::Stream;
+use phineus_overlay::word::{Word, WordKind};
+
+fn compare(name: &str, netlist: &Netlist, parameters: Parameters, seed: u64) -> Figures {
+    let schedule = schedule(&operations(netlist), parameters).expect("it fits");
+    let stream = Stream::new(&schedule, parameters, [7; 32]);
+    let read = Stream::from_bytes(&stream.to_bytes()).expect("it was just written");
+    assert!(read == stream, "{name}: reading gives what was written");
+    let words = read.words().map(without_crc);
+    assert!(words.eq(schedule.words.iter().copied()), "{name}: words are those of the schedule");
+    let mut prg = Prg::from_seed(Block::from_bits(seed.into()));
+    let (start, delta) = (prg.next_block(), Delta::random(&mut prg));
+    let mut inputs = vec![Block::ZERO; netlist.inputs.len()];
+    prg.fill_blocks(&mut inputs);
+    let (rows, outputs, cycles) = model::execute(&stream, (start, &delta), &inputs);
+    let software = garble_in_software(netlist, (start, &delta), &inputs);
+    assert!(rows == software.0, "{name}, seed {seed}: rows differ");
+    let is_equal = |(a, b): (&Block, &Block)| a.to_bits() == b.to_bits();
+    assert_eq!(outputs.len(), software.1.len(), "{name}");
+    assert!(outputs.iter().zip(&software.1).all(is_equal), "{name}, seed {seed}: outputs");
+    assert_eq!(cycles, stream.cycles(), "{name}, seed {seed}");
+    assert_eq!(schedule.figures.ands, netlist.and_count, "{name}");
+    schedule.figures
+}
+
+/// A word without the CRC of a check, which only the stream has.
+fn without_crc(word: Word) -> Word {
+    if word.kind == WordKind::Issue { word } else { Word { index: 0, ..word } }
+}
+
+#[test]
+fn circuits_are_garbled_as_in_software() {
+    let (mut seeds, default) = (Seeds::fresh(), Parameters::default());
+    let figures = compare("product", &circuits::product(64, 1), default, seeds.draw());
+    assert!(figures.cycles as f64 <= 1.05 * figures.ands as f64, "{figures:?}");
+    let figures = compare("matrix", &circuits::matrix_product(8, 6), default, seeds.draw());
+    assert!(figures.cycles as f64 <= 1.05 * figures.ands as f64, "{figures:?}");
+    compare("AES-128", &circuits::aes128(), default, seeds.draw());
+    compare("addition", &circuits::addition(64, 1), default, seeds.draw());
+}
+
+#[test]
+fn small_memories_spill_or_refuse() {
+    let mut seeds = Seeds::fresh();
+    let netlist = circuits::product(32, 4);
+    let figures = compare("large", &netlist, Parameters::default(), seeds.draw());
+    assert_eq!(figures.spills, 0);
+    let small = Parameters { bank_bits: 3, row_bits: 5 };
+    let figures = compare("small", &netlist, small, seeds.draw());
+    assert!(figures.spills > 0, "{figures:?}");
+    let least = Parameters { bank_bits: 1, row_bits: 1 };
+    let error = schedule(&operations(&netlist), least).expect_err("nothing fits");
+    let wanted = "the program needs more than the 4 labels that the wire memory holds";
+    assert_eq!(error.to_string(), wanted);
+}
+
+#[test]
+fn random_netlists_on_random_sizes() {
+    let mut seeds = Seeds::fresh();
+    for _ in 0..40 {
+        let seed = seeds.draw();
+        let mut random = SeededRng::new(seed);
+        let gates = 1 << random.below(13);
+        let recent = 1 + random.below(1000) as usize;
+        let netlist = circuits::random_within(seed, gates, recent);
+        let bank_bits = 3 + random.below(3) as u32;
+        let parameters = Parameters { bank_bits, row_bits: 4 + random.below(6) as u32 };
+        compare(&format!("{gates} gates, {parameters:?}"), &netlist, parameters, seed);
+    }
+}
+
+#[test]
+fn readers_refuse_other_files() {
+    let seed = Seeds::fresh().draw();
+    let mut random = SeededRng::new(seed);
+    let parameters = Parameters::default();
+    let schedule = schedule(&operations(&circuits::product(16, 2)), parameters).expect("it fits");
+    let bytes = Stream::new(&schedule, parameters, [1; 32]).to_bytes();
+    assert!(matches!(Stream::from_bytes(b"hello"), Err(OverlayError::NotAStream)));
+    for _ in 0..300 {
+        let length = random.below(bytes.len() as u64) as usize;
+        assert!(Stream::from_bytes(&bytes[..length]).is_err(), "seed {seed}: cut at {length}");
+        let mut damaged = bytes.clone();
+        damaged[length] ^= 1 << random.below(8);
+        assert!(Stream::from_bytes(&damaged).is_err(), "seed {seed}: byte {length}");
+    }
+    let mut other = bytes.clone();
+    other[4] = 9;
+    let error = Stream::from_bytes(&other).expect_err("another version");
+    assert_eq!(error.to_string(), "the stream has version 9, and this program reads version 1");
+}
+
+fn read(file: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    std::fs::read_to_string(path).expect("it is part of the project")
+}
+
+#[test]
+fn the_rtl_has_the_same_numbers() {
+    use phineus_overlay::parameters as host;
+    let package = read("hw/ip/overlay/rtl/ovl_pkg.sv");
+    let states = |line: String| assert!(package.contains(&line), "ovl_pkg.sv has no '{line}'");
+    let parameters = Parameters::default();
+    states(format!("localparam VERSION = {};", host::VERSION));
+    states(format!("localparam BANK_BITS = {};", parameters.bank_bits));
+    states(format!("localparam ROW_BITS = {};", parameters.row_bits));
+    states(format!("localparam READS = {};", host::READS));
+    states(format!("localparam WRITES = {};", host::WRITES));
+    states(format!("localparam AND_LATENCY = {};", host::AND_LATENCY));
+    states(format!("localparam XOR_LATENCY = {};", host::XOR_LATENCY));
+    states(format!("localparam LOAD_LATENCY = {};", host::LOAD_LATENCY));
+    states(format!("localparam DRAIN_CYCLES = {};", host::DRAIN_CYCLES));
+    states(format!("localparam CHECK_INTERVAL = {};", host::CHECK_INTERVAL));
+    states(format!("PARAMETER_HASH = 64'h{:016x};", parameters.hash()));
+    let document = read("docs/hardware.md");
+    for register in REGISTERS {
+        states(format!("REG_{} = 8'h{:02x};", register.name, register.address));
+        let row = format!(
+            "| `0x{:02x}` | `{}` | {} |",
+            register.address, register.name, register.meaning
+        );
+        assert!(document.contains(&row), "docs/hardware.md has no row\n{row}");
+    }
+    let count = package.matches("localparam [7:0] REG_").count();
+    assert_eq!(count, REGISTERS.len(), "the RTL has other registers");
+}

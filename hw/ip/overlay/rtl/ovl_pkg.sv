@@ -1,0 +1,62 @@
+// Parameters of the overlay and its register map. crates/overlay/src/parameters.rs and registers.rs have the same
+// numbers; a test of that crate compares them.
+package ovl_pkg;
+    localparam VERSION = 1;
+    // Logarithms of the number of banks, and of the labels in one.
+    localparam BANK_BITS = 4;
+    localparam ROW_BITS = 12;
+    localparam ADDRESS_BITS = BANK_BITS + ROW_BITS;
+    localparam READS = 12;
+    localparam WRITES = 4;
+    localparam INDEX_BITS = 32;
+    // The host schedules by these; the pipeline has them by construction.
+    /* verilator lint_off UNUSEDPARAM */
+    localparam AND_LATENCY = 15;
+    localparam XOR_LATENCY = 3;
+    localparam LOAD_LATENCY = 2;
+    localparam CHECK_INTERVAL = 1024;
+    /* verilator lint_on UNUSEDPARAM */
+    // Cycles after the last word.
+    localparam DRAIN_CYCLES = 16;
+    // A stream for other parameters has another hash in its header.
+    localparam [63:0] PARAMETER_HASH = 64'hf40a1dd7d5fd4ed7;
+
+    // Fields of a word, from the lowest bit.
+    localparam READ_AT = 0;
+    localparam WRITE_AT = READ_AT + READS * ADDRESS_BITS;
+    localparam READ_VALID_AT = WRITE_AT + WRITES * ADDRESS_BITS;
+    localparam WRITE_VALID_AT = READ_VALID_AT + READS;
+    localparam OUTPUT_AT = WRITE_VALID_AT + WRITES;
+    localparam NOT_AT = OUTPUT_AT + 1;
+    localparam END_AT = NOT_AT + 5;
+    localparam IDLE_AT = END_AT + 1;
+    localparam INDEX_AT = IDLE_AT + 8;
+    // The header takes 320 bits.
+    localparam FIELD_BITS = ((INDEX_AT + INDEX_BITS + 63) / 64) * 64;
+    localparam WORD_BITS = FIELD_BITS < 320 ? 320 : FIELD_BITS;
+
+    // "OVL1", the first four bytes of a stream.
+    localparam [31:0] MAGIC = 32'h314c_564f;
+
+    // Registers, by byte address.
+    localparam [7:0] REG_ID = 8'h00;
+    localparam [7:0] REG_VERSION = 8'h04;
+    localparam [7:0] REG_HASH_LOW = 8'h08;
+    localparam [7:0] REG_HASH_HIGH = 8'h0c;
+    localparam [7:0] REG_CONTROL = 8'h10;
+    localparam [7:0] REG_STATUS = 8'h14;
+    localparam [7:0] REG_CYCLES_LOW = 8'h18;
+    localparam [7:0] REG_CYCLES_HIGH = 8'h1c;
+    localparam [7:0] REG_STALLS_LOW = 8'h20;
+    localparam [7:0] REG_STALLS_HIGH = 8'h24;
+    localparam [7:0] REG_WORDS_LOW = 8'h28;
+    localparam [7:0] REG_WORDS_HIGH = 8'h2c;
+    localparam [7:0] REG_START = 8'h40;
+    localparam [7:0] REG_DELTA = 8'h50;
+
+    // Why the device stopped.
+    localparam [3:0] ERROR_NONE = 4'd0;
+    localparam [3:0] ERROR_HEADER = 4'd1;
+    localparam [3:0] ERROR_PARAMETERS = 4'd2;
+    localparam [3:0] ERROR_CHECK = 4'd3;
+endpackage

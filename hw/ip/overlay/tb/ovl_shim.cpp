@@ -1,0 +1,171 @@
+// Drives the Verilated ovl_top for crates/overlay: registers, and a run over the five streams.
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "Vovl_top.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr int WORD_LANES = sizeof(Vovl_top::s_axis_word_tdata) / 4;
+
+struct Device {
+    std::unique_ptr<VerilatedContext> context = std::make_unique<VerilatedContext>();
+    std::unique_ptr<Vovl_top> top = std::make_unique<Vovl_top>(context.get());
+
+    void clock() {
+        top->clk = 1;
+        top->eval();
+        top->clk = 0;
+        top->eval();
+    }
+};
+
+struct Xorshift {
+    uint64_t state;
+    // True three times of four; always true for the state 0.
+    bool ready() {
+        if (state == 0) return true;
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return (state & 3) != 0;
+    }
+};
+
+}  // namespace
+
+extern "C" {
+
+// Streams of one run; counts say how many were moved.
+struct OvlStreams {
+    const uint32_t *words;
+    uint64_t word_count;
+    uint64_t words_sent;
+    const uint32_t *labels;
+    // The result that is sent as this label, or all ones for `labels`.
+    const uint64_t *label_results;
+    uint64_t label_count;
+    uint64_t labels_sent;
+    const uint32_t *rows_in;
+    uint64_t rows_in_count;
+    uint64_t rows_in_sent;
+    uint32_t *rows;
+    uint64_t rows_max;
+    uint64_t rows_received;
+    uint32_t *results;
+    uint64_t results_max;
+    uint64_t results_received;
+    // 0 for a host that is always ready; else the seed of when it is not.
+    uint64_t stall_seed;
+    // Clocks without a transfer after which the run is given up.
+    uint64_t quiet_clocks_max;
+    uint64_t clocks;
+};
+
+Device *ovl_open() {
+    auto *device = new Device;
+    device->top->clk = 0;
+    device->top->resetn = 0;
+    device->top->eval();
+    for (int i = 0; i < 4; i++) device->clock();
+    device->top->resetn = 1;
+    device->clock();
+    return device;
+}
+
+void ovl_close(Device *device) { delete device; }
+
+uint32_t ovl_word_lanes() { return WORD_LANES; }
+
+void ovl_write(Device *device, uint32_t address, uint32_t value) {
+    auto &top = *device->top;
+    top.s_axil_awaddr = address;
+    top.s_axil_wdata = value;
+    top.s_axil_awvalid = top.s_axil_wvalid = 1;
+    top.s_axil_bready = 1;
+    top.eval();
+    while (!top.s_axil_awready) device->clock();
+    device->clock();
+    top.s_axil_awvalid = top.s_axil_wvalid = 0;
+    while (!top.s_axil_bvalid) device->clock();
+    device->clock();
+}
+
+uint32_t ovl_read(Device *device, uint32_t address) {
+    auto &top = *device->top;
+    top.s_axil_araddr = address;
+    top.s_axil_arvalid = 1;
+    top.s_axil_rready = 1;
+    top.eval();
+    while (!top.s_axil_arready) device->clock();
+    device->clock();
+    top.s_axil_arvalid = 0;
+    while (!top.s_axil_rvalid) device->clock();
+    uint32_t value = top.s_axil_rdata;
+    device->clock();
+    return value;
+}
+
+// Moves the streams until all rows and results are there, or nothing moves any more.
+void ovl_run(Device *device, OvlStreams *s) {
+    auto &top = *device->top;
+    Xorshift random{s->stall_seed};
+    uint64_t quiet = 0;
+    bool word_offered = false, label_offered = false, row_offered = false;
+    while (quiet < s->quiet_clocks_max) {
+        // What is offered stays offered until it is taken.
+        word_offered = s->words_sent < s->word_count && (word_offered || random.ready());
+        bool has_label = s->labels_sent < s->label_count;
+        const uint32_t *label = nullptr;
+        if (has_label) {
+            uint64_t from = s->label_results[s->labels_sent];
+            label = from == UINT64_MAX ? s->labels + s->labels_sent * 4 : s->results + from * 4;
+            has_label = from == UINT64_MAX || from < s->results_received;
+        }
+        label_offered = has_label && (label_offered || random.ready());
+        top.s_axis_word_tvalid = word_offered;
+        if (word_offered)
+            memcpy(&top.s_axis_word_tdata, s->words + s->words_sent * WORD_LANES, 4 * WORD_LANES);
+        top.s_axis_label_tvalid = label_offered;
+        if (label_offered) memcpy(&top.s_axis_label_tdata, label, 16);
+        row_offered = s->rows_in_sent < s->rows_in_count && (row_offered || random.ready());
+        top.s_axis_row_tvalid = row_offered;
+        if (row_offered) memcpy(&top.s_axis_row_tdata, s->rows_in + s->rows_in_sent * 8, 32);
+        top.m_axis_row_tready = s->rows_received < s->rows_max && random.ready();
+        top.m_axis_result_tready = s->results_received < s->results_max && random.ready();
+        top.eval();
+        bool moved = false;
+        if (word_offered && top.s_axis_word_tready) {
+            s->words_sent++;
+            word_offered = false;
+            moved = true;
+        }
+        if (label_offered && top.s_axis_label_tready) {
+            s->labels_sent++;
+            label_offered = false;
+            moved = true;
+        }
+        if (row_offered && top.s_axis_row_tready) {
+            s->rows_in_sent++;
+            row_offered = false;
+            moved = true;
+        }
+        if (top.m_axis_row_tvalid && top.m_axis_row_tready) {
+            memcpy(s->rows + 8 * s->rows_received++, &top.m_axis_row_tdata, 32);
+            moved = true;
+        }
+        if (top.m_axis_result_tvalid && top.m_axis_result_tready) {
+            memcpy(s->results + 4 * s->results_received++, &top.m_axis_result_tdata, 16);
+            moved = true;
+        }
+        quiet = moved ? 0 : quiet + 1;
+        s->clocks++;
+        device->clock();
+    }
+    top.s_axis_word_tvalid = top.s_axis_label_tvalid = top.s_axis_row_tvalid = 0;
+    top.m_axis_row_tready = top.m_axis_result_tready = 0;
+}
+
+}  // extern "C"

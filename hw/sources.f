@@ -1,0 +1,13 @@
+ip/overlay/rtl/ovl_pkg.sv
+ip/aes/rtl/aes_sbox.sv
+ip/aes/rtl/aes_round.sv
+ip/aes/rtl/aes_key_step.sv
+ip/aes/rtl/aes_pair.sv
+ip/half_gates/rtl/hg_delay.sv
+ip/half_gates/rtl/hg_cell.sv
+ip/wire_memory/rtl/wm_bank.sv
+ip/wire_memory/rtl/wm_banks.sv
+ip/overlay/rtl/ovl_fifo.sv
+ip/overlay/rtl/ovl_crc.sv
+ip/overlay/rtl/ovl_core.sv
+ip/overlay/rtl/ovl_top.sv
