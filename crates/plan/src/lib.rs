@@ -20,9 +20,10 @@ mod place;
 mod replace;
 mod schedule;
 mod scratch;
+mod sharings;
 mod value_map;
 
-pub use assign::{Assignment, STATE_SHARING, assign};
+pub use assign::{Assignment, STATE_SHARING, assign, assign_chosen};
 pub use check::check;
 pub use check_narrow::check_narrow;
 pub use check_order::check_order;
@@ -35,3 +36,4 @@ pub use page_size::page_units;
 pub use pipeline::{PlanOptions, plan};
 pub use schedule::Lookahead;
 pub use scratch::{Scratch, ScratchFile};
+pub use sharings::{ChosenSharings, ClassSharings, ProgramPart, SharingModel, ValueWidths};

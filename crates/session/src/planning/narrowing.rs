@@ -3,12 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing};
+use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing, SharingRule};
 use phineus_engine::bits::{Family, record};
 use phineus_plan::{
     Assignment, NarrowClaim, NarrowOptions, Narrowed, Scratch, check_narrow, narrow,
 };
 
+use crate::choices::ProtocolVariant;
 use crate::failure::Failure;
 use crate::protocol::{Protocol, Representation};
 use crate::traced::TracedFile;
@@ -31,7 +32,10 @@ fn narrows(representation: Representation) -> bool {
 }
 
 /// Returns whether ANDs one after another cost rounds: on shares. Of garbled values the fewest are the best.
-fn takes_rounds(representation: Representation) -> bool {
+fn takes_rounds(representation: Representation, variant: ProtocolVariant) -> bool {
+    if variant.sharings.is_some_and(|setting| setting.rule == SharingRule::Garbled) {
+        return false;
+    }
     match representation {
         Representation::Sharings(Assignment::Uniform(sharing)) => sharing != Sharing::Garbled,
         Representation::Sharings(Assignment::GarbledBesideRows) => false,
@@ -52,7 +56,7 @@ fn family(has_rounds: bool) -> Family {
 /// the program itself.
 pub fn narrowed(
     traced: &TracedFile,
-    optimised: (Protocol, Optimisation),
+    optimised: (Protocol, ProtocolVariant),
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Option<TracedFile>, Failure> {
@@ -62,7 +66,7 @@ pub fn narrowed(
 /// Claims about values, made in narrowing `traced`, that cannot be proven.
 pub fn unproven_facts(
     traced: &TracedFile,
-    optimised: (Protocol, Optimisation),
+    optimised: (Protocol, ProtocolVariant),
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
@@ -72,18 +76,19 @@ pub fn unproven_facts(
     Ok(check_narrow(&mut traced.file.reader()?, &claims)?)
 }
 
-fn narrowed_with_claims(
+/// As [`narrowed`]; `claim` hears what is relied on about each value.
+pub(super) fn narrowed_with_claims(
     traced: &TracedFile,
-    (protocol, optimisation): (Protocol, Optimisation),
+    (protocol, variant): (Protocol, ProtocolVariant),
     planner_memory_bytes: u64,
     scratch: &Scratch,
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<Option<TracedFile>, Failure> {
     let representation = protocol.representation_of(&traced.description);
-    if optimisation == Optimisation::Off || !narrows(representation) {
+    if variant.optimisation == Optimisation::Off || !narrows(representation) {
         return Ok(None);
     }
-    let has_rounds = takes_rounds(representation);
+    let has_rounds = takes_rounds(representation, variant);
     let known: RefCell<HashMap<(Op, ElementType), u64>> = RefCell::default();
     let family = family(has_rounds);
     let and_gates = |i: &Instruction| {

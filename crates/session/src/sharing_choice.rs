@@ -1,0 +1,259 @@
+//! The choice of sharings for a program that leaves them open, by predicted time.
+//!
+//! Candidates are everything in one sharing, sums and products in arithmetic sharing, and the assignments of least cost
+//! under several weights (`phineus_plan::SharingModel`). Each is planned and predicted as `explain` does. The one with the
+//! least predicted time is taken, so no choice takes longer than the best sharing for everything.
+//!
+//! The network is the stated one, or else one machine: all parties know it, and what is stored for a later run stays of
+//! use then.
+
+use std::time::Duration;
+
+use phineus_bytecode::{Op, Sharing, SharingRule, SharingSetting};
+use phineus_channels::NetworkModel;
+use phineus_plan::limits::PLANNER_MEMORY_BYTES;
+use phineus_plan::{ChosenSharings, Scratch, SharingModel};
+use phineus_tables::quantity;
+
+use crate::choices::{Optimisation, ProtocolVariant};
+use crate::failure::Failure;
+use crate::planned::PlannedFile;
+use crate::planning::{sharing_model, with_sharings};
+use crate::prediction::predict;
+use crate::protocol::Protocol;
+use crate::traced::TracedFile;
+
+/// Above so many instructions only the assignment of least cost is compared with the uniform ones: each candidate is
+/// planned as a whole.
+const INSTRUCTIONS_COMPARED_MAX: u64 = 1 << 20;
+
+/// Assignments of least cost that are planned, at the most.
+const CHEAPEST_MAX: usize = 4;
+
+/// Part of the memory limit that the tables of the choice may take.
+const LIMIT_PARTS: u64 = 4;
+
+/// Operations that are named in words, at the most.
+const PARTS_NAMED: usize = 12;
+
+/// Sharings that were chosen, and what others would take.
+#[derive(Clone, Debug)]
+pub struct SharingChoice {
+    /// The rule that was taken, and the network.
+    pub setting: SharingSetting,
+    /// Whether nobody stated a network.
+    pub is_assumed: bool,
+    /// Predicted seconds of each candidate that fits, the best first.
+    pub candidates: Vec<(SharingRule, f64)>,
+    /// Operations in chosen sharings, those with the most instructions first.
+    pub parts: Vec<SharedPart>,
+}
+
+/// Instructions in one sharing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedPart {
+    /// Their operation.
+    pub op: Op,
+    /// Bits of their type.
+    pub width: u16,
+    /// How many there are in the blocks of the program.
+    pub instructions: u64,
+    /// Their sharing.
+    pub sharing: Sharing,
+}
+
+/// A program with chosen sharings.
+pub struct Chosen {
+    /// The program, in which everything has a sharing unless that is Boolean for all.
+    pub traced: TracedFile,
+    /// The variant that states the choice.
+    pub variant: ProtocolVariant,
+    /// What was chosen and why.
+    pub choice: SharingChoice,
+    /// The plan that was predicted to take the least time.
+    pub planned: PlannedFile,
+}
+
+/// Plans a program with sharings under a variant.
+pub type Planning<'a> =
+    &'a dyn Fn(&TracedFile, ProtocolVariant) -> Result<PlannedFile, Failure>;
+
+/// Chooses sharings for `traced`; nothing if the protocol or the program leaves none open, if the parties want the program as
+/// it is, or if no choice fits into memory.
+///
+/// # Errors
+/// If a file fails.
+pub fn choose(
+    traced: &TracedFile,
+    (protocol, variant): (Protocol, ProtocolVariant),
+    (net, limit_bytes): (Option<NetworkModel>, u64),
+    scratch: &Scratch,
+    plan: Planning<'_>,
+) -> Result<Option<Chosen>, Failure> {
+    if !is_open(protocol, variant, traced) {
+        return Ok(None);
+    }
+    let memory = ((limit_bytes / LIMIT_PARTS).min(PLANNER_MEMORY_BYTES), scratch);
+    let network = SharingSetting {
+        rule: SharingRule::Boolean,
+        round_trip_ns: net.map_or(0, |net| net.rtt.as_nanos() as u64),
+        bits_per_second: net.and_then(|net| net.bandwidth_bits_per_second).unwrap_or(0),
+    };
+    let model = match sharing_model(traced, (protocol, variant), network, memory) {
+        Ok(model) => model,
+        Err(failure) if failure.is_of_planning() => return Ok(None),
+        Err(failure) => return Err(failure),
+    };
+    if !model.has_choices() {
+        return Ok(None);
+    }
+    let instructions = instruction_count(traced)?;
+    let (mut best, mut times): (Option<Chosen>, Vec<(SharingRule, f64)>) = (None, Vec::new());
+    for (rule, chosen) in candidates(&model, instructions) {
+        let setting = SharingSetting { rule, ..network };
+        let variant = ProtocolVariant { sharings: Some(setting), ..variant };
+        let written = match rule {
+            SharingRule::Boolean => traced.clone(),
+            SharingRule::Garbled | SharingRule::Arithmetic | SharingRule::Cheapest(..) => {
+                match with_sharings(traced, &chosen, memory) {
+                    Ok(written) => written,
+                    Err(failure) if failure.is_of_planning() => continue,
+                    Err(failure) => return Err(failure),
+                }
+            }
+        };
+        let Ok(planned) = plan(&written, variant) else { continue };
+        let seconds = predict(&planned, net).whole.total();
+        let is_better = times.iter().all(|&(_, other)| seconds < other);
+        times.push((rule, seconds));
+        if is_better {
+            let parts = parts(&model, &chosen);
+            let (is_assumed, candidates) = (net.is_none(), Vec::new());
+            let choice = SharingChoice { setting, is_assumed, candidates, parts };
+            best = Some(Chosen { traced: written, variant, choice, planned });
+        }
+    }
+    times.sort_by(|a, b| a.1.total_cmp(&b.1));
+    Ok(best.map(|chosen| Chosen {
+        choice: SharingChoice { candidates: times, ..chosen.choice },
+        ..chosen
+    }))
+}
+
+/// Returns whether sharings are chosen at all.
+fn is_open(protocol: Protocol, variant: ProtocolVariant, traced: &TracedFile) -> bool {
+    protocol.chooses_sharings()
+        && variant.optimisation == Optimisation::On
+        && variant.sharings.is_none()
+        && traced.kind == phineus_bytecode::FileKind::Program
+}
+
+fn instruction_count(traced: &TracedFile) -> Result<u64, Failure> {
+    match &traced.blocks {
+        None => Ok(traced.file.reader()?.instruction_count()),
+        Some(blocks) => {
+            let count = |part: &TracedFile| Ok(part.file.reader()?.instruction_count());
+            blocks.parts.iter().map(count).sum()
+        }
+    }
+}
+
+/// Rules and what they give, each only once.
+fn candidates(model: &SharingModel, instructions: u64) -> Vec<(SharingRule, ChosenSharings)> {
+    let chosen = |rule: SharingRule| (rule, model.chosen(rule));
+    let mut all: Vec<(SharingRule, ChosenSharings)> =
+        SharingRule::UNIFORM.into_iter().map(chosen).collect();
+    let uniform = all.len();
+    let most = if instructions > INSTRUCTIONS_COMPARED_MAX { 1 } else { CHEAPEST_MAX };
+    for (rule, chosen) in SharingRule::cheapest().map(chosen) {
+        let is_new = all.iter().all(|(_, known)| *known != chosen);
+        let is_uniform = matches!(&chosen, ChosenSharings::Classes(classes) if {
+            let parts = model.described(classes);
+            parts.iter().all(|part| part.3 == parts[0].3)
+        });
+        if is_new && !is_uniform && all.len() < uniform + most {
+            all.push((rule, chosen));
+        }
+    }
+    all
+}
+
+fn parts(model: &SharingModel, chosen: &ChosenSharings) -> Vec<SharedPart> {
+    let ChosenSharings::Classes(classes) = chosen else { return Vec::new() };
+    let parts = model.described(classes).into_iter();
+    parts.map(|(op, width, instructions, sharing)| SharedPart { op, width, instructions, sharing }).collect()
+}
+
+impl SharedPart {
+    /// The sharing in a word.
+    pub fn sharing_name(&self) -> &'static str {
+        sharing_name(self.sharing)
+    }
+}
+
+/// A sharing in a word.
+fn sharing_name(sharing: Sharing) -> &'static str {
+    match sharing {
+        Sharing::Arithmetic => "arithmetic",
+        Sharing::Any | Sharing::Boolean => "Boolean",
+        Sharing::Garbled => "garbled",
+    }
+}
+
+/// A rule in words.
+fn rule_words(rule: SharingRule) -> &'static str {
+    match rule {
+        SharingRule::Boolean => "everything Boolean",
+        SharingRule::Garbled => "everything garbled",
+        SharingRule::Arithmetic => "sums and products arithmetic",
+        SharingRule::Cheapest(..) => "a mixture",
+    }
+}
+
+impl SharingChoice {
+    /// The network in words.
+    pub fn network(&self) -> String {
+        let SharingSetting { round_trip_ns, bits_per_second, .. } = self.setting;
+        if self.is_assumed {
+            return "one machine, since no network is stated".to_owned();
+        }
+        let mut words = format!("rtt={}", quantity::duration(Duration::from_nanos(round_trip_ns)));
+        if bits_per_second > 0 {
+            words += &format!(",bw={}kbit", bits_per_second.div_ceil(1000));
+        }
+        words
+    }
+
+    /// What was chosen, for which network, and what other choices would take.
+    pub fn sentence(&self) -> String {
+        let time = |&(rule, seconds): &(SharingRule, f64)| {
+            let time = quantity::duration(Duration::from_secs_f64(seconds));
+            format!("{} {time}", rule_words(rule))
+        };
+        let network = self.network();
+        let mut words: Vec<String> = self.candidates.iter().map(time).collect();
+        let best = if words.is_empty() { String::new() } else { words.remove(0) };
+        let others = if words.is_empty() { "no other fits".to_owned() } else { words.join(", ") };
+        format!("{best} for {network} (others: {others})")
+    }
+
+    /// A line for each sharing with the operations that have it.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |sharing: Sharing| {
+            let parts = self.parts.iter().filter(|part| part.sharing == sharing);
+            let mut words: Vec<String> = parts
+                .map(|part| {
+                    let count = quantity::count(part.instructions);
+                    format!("{count} {} of {} bits", part.op.info().name, part.width)
+                })
+                .collect();
+            let more = words.len().saturating_sub(PARTS_NAMED);
+            words.truncate(PARTS_NAMED);
+            if more > 0 {
+                words.push(format!("{more} more kinds of operations"));
+            }
+            (!words.is_empty()).then(|| format!("{}: {}", sharing_name(sharing), words.join(", ")))
+        };
+        Sharing::ALL.into_iter().filter_map(line).collect()
+    }
+}
