@@ -176,7 +176,8 @@ mod tests {
             let setting = SharingSetting { rule, round_trip_ns: 40_000_000, bits_per_second: 0 };
             let text = String::from(setting);
             assert_eq!(SharingSetting::try_from(text.clone()), Ok(setting));
-            for wrong in [text.replace("ns", "us"), format!("{text} "), text.replacen('e', "f", 1)] {
+            for wrong in [text.replace("ns", "us"), format!("{text} "), text.replacen('e', "f", 1)]
+            {
                 assert!(SharingSetting::try_from(wrong.clone()).is_err(), "{wrong}");
             }
         }

@@ -218,8 +218,8 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<'_, E> {
     fn sharing(&self, instruction: &Instruction) -> (Sharing, Ancestry) {
         let operand = |k: usize| &self.values[instruction.operands[k]];
         let given = || self.assignment.sharing(instruction, operand);
-        let is_open = instruction.element.sharing() == Sharing::Any
-            && !instruction.op.is_about_state();
+        let is_open =
+            instruction.element.sharing() == Sharing::Any && !instruction.op.is_about_state();
         match self.chosen {
             Some(ChosenSharings::Classes(classes)) => {
                 let (keys, ancestry) = classified(instruction, |k| operand(k).ancestry);

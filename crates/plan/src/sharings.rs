@@ -36,7 +36,7 @@ use moves::SHARINGS;
 const ORDER: [Sharing; SHARINGS] = [Sharing::Arithmetic, Sharing::Boolean, Sharing::Garbled];
 
 /// The most groups of values that go from one class to the same others. Those that are too many go to one class each.
-const GROUPS_MAX: usize = 8192;
+const GROUPS_MAX: usize = 4096;
 
 /// The sharings of what a program leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,8 +30,8 @@ use self::blocks::{open_blocks, plan_blocks};
 use self::garbling::GarblingPlanner;
 use attempt::plan_once;
 pub use narrowing::{narrowed, unproven_facts};
-pub use sharings::{sharing_model, with_sharings, with_stated_sharings};
 pub use ordering::{Ordered, OrderingBounds, magnitude_bits, ordered, unproven_ranges};
+pub use sharings::{sharing_model, with_sharings, with_stated_sharings};
 use state::{check_state, check_tables};
 
 /// How long before its need a page is asked for.
@@ -326,7 +326,7 @@ fn plan_program(
                 computing: traced.computing,
                 garbling,
                 memories: Vec::new(),
-            sharings: None,
+                sharings: None,
                 blocks: None,
             });
         }

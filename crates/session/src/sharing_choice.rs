@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use phineus_bytecode::{Op, Sharing, SharingRule, SharingSetting};
+use phineus_bytecode::{FileKind, Op, Sharing, SharingRule, SharingSetting, Sharings, Weights};
 use phineus_channels::NetworkModel;
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{ChosenSharings, Scratch, SharingModel};
@@ -17,15 +17,20 @@ use phineus_tables::quantity;
 
 use crate::choices::{Optimisation, ProtocolVariant};
 use crate::failure::Failure;
+use crate::memories::COMPARED_FROM_BYTES;
 use crate::planned::PlannedFile;
 use crate::planning::{sharing_model, with_sharings};
 use crate::prediction::predict;
 use crate::protocol::Protocol;
 use crate::traced::TracedFile;
 
-/// Above so many instructions only the assignment of least cost is compared with the uniform ones: each candidate is
-/// planned as a whole.
+/// Above so many instructions only one assignment of least cost is compared with the uniform ones, and no candidate that
+/// costs [`TOO_DEAR`] times as much by the sum of rounds and work: each candidate is planned as a whole.
 const INSTRUCTIONS_COMPARED_MAX: u64 = 1 << 20;
+
+/// A run takes as long as the longest of latency, sending and computing. So what takes more than three times the sum of
+/// another one's takes longer; and a third more, since sums are estimates.
+const TOO_DEAR: u64 = 4;
 
 /// Assignments of least cost that are planned, at the most.
 const CHEAPEST_MAX: usize = 4;
@@ -75,11 +80,10 @@ pub struct Chosen {
 }
 
 /// Plans a program with sharings under a variant.
-pub type Planning<'a> =
-    &'a dyn Fn(&TracedFile, ProtocolVariant) -> Result<PlannedFile, Failure>;
+pub type Planning<'a> = &'a dyn Fn(&TracedFile, ProtocolVariant) -> Result<PlannedFile, Failure>;
 
 /// Chooses sharings for `traced`; nothing if the protocol or the program leaves none open, if the parties want the program as
-/// it is, or if no choice fits into memory.
+/// it is, or if there is too little memory to compare choices.
 ///
 /// # Errors
 /// If a file fails.
@@ -90,7 +94,7 @@ pub fn choose(
     scratch: &Scratch,
     plan: Planning<'_>,
 ) -> Result<Option<Chosen>, Failure> {
-    if !is_open(protocol, variant, traced) {
+    if !is_open(protocol, variant, traced) || limit_bytes < COMPARED_FROM_BYTES {
         return Ok(None);
     }
     let memory = ((limit_bytes / LIMIT_PARTS).min(PLANNER_MEMORY_BYTES), scratch);
@@ -145,7 +149,7 @@ fn is_open(protocol: Protocol, variant: ProtocolVariant, traced: &TracedFile) ->
     protocol.chooses_sharings()
         && variant.optimisation == Optimisation::On
         && variant.sharings.is_none()
-        && traced.kind == phineus_bytecode::FileKind::Program
+        && traced.kind == FileKind::Program
 }
 
 fn instruction_count(traced: &TracedFile) -> Result<u64, Failure> {
@@ -164,16 +168,29 @@ fn candidates(model: &SharingModel, instructions: u64) -> Vec<(SharingRule, Chos
     let mut all: Vec<(SharingRule, ChosenSharings)> =
         SharingRule::UNIFORM.into_iter().map(chosen).collect();
     let uniform = all.len();
-    let most = if instructions > INSTRUCTIONS_COMPARED_MAX { 1 } else { CHEAPEST_MAX };
+    let is_long = instructions > INSTRUCTIONS_COMPARED_MAX;
+    let most = if is_long { 1 } else { CHEAPEST_MAX };
     for (rule, chosen) in SharingRule::cheapest().map(chosen) {
+        if all.len() == uniform + most {
+            break;
+        }
         let is_new = all.iter().all(|(_, known)| *known != chosen);
         let is_uniform = matches!(&chosen, ChosenSharings::Classes(classes) if {
             let parts = model.described(classes);
             parts.iter().all(|part| part.3 == parts[0].3)
         });
-        if is_new && !is_uniform && all.len() < uniform + most {
+        if is_new && !is_uniform {
             all.push((rule, chosen));
+        } else if is_long {
+            break;
         }
+    }
+    if is_long {
+        let given: Vec<ChosenSharings> = all.iter().map(|(_, chosen)| chosen.clone()).collect();
+        let estimates = model.estimates(&given);
+        let least = estimates.iter().min().copied().unwrap_or(0);
+        let mut estimates = estimates.into_iter();
+        all.retain(|_| estimates.next().is_some_and(|cost| cost / TOO_DEAR <= least));
     }
     all
 }
@@ -181,7 +198,9 @@ fn candidates(model: &SharingModel, instructions: u64) -> Vec<(SharingRule, Chos
 fn parts(model: &SharingModel, chosen: &ChosenSharings) -> Vec<SharedPart> {
     let ChosenSharings::Classes(classes) = chosen else { return Vec::new() };
     let parts = model.described(classes).into_iter();
-    parts.map(|(op, width, instructions, sharing)| SharedPart { op, width, instructions, sharing }).collect()
+    parts
+        .map(|(op, width, instructions, sharing)| SharedPart { op, width, instructions, sharing })
+        .collect()
 }
 
 impl SharedPart {
@@ -203,10 +222,19 @@ fn sharing_name(sharing: Sharing) -> &'static str {
 /// A rule in words.
 fn rule_words(rule: SharingRule) -> &'static str {
     match rule {
-        SharingRule::Boolean => "everything Boolean",
-        SharingRule::Garbled => "everything garbled",
+        SharingRule::Boolean => "all Boolean",
+        SharingRule::Garbled => "all garbled",
         SharingRule::Arithmetic => "sums and products arithmetic",
-        SharingRule::Cheapest(..) => "a mixture",
+        SharingRule::Cheapest(Sharings::All, Weights::Sum) => "each part in its cheapest sharing",
+        SharingRule::Cheapest(Sharings::All, Weights::Rounds) => "few rounds",
+        SharingRule::Cheapest(Sharings::All, Weights::Work) => "little work",
+        SharingRule::Cheapest(Sharings::Ungarbled, Weights::Sum) => "nothing garbled",
+        SharingRule::Cheapest(Sharings::Ungarbled, Weights::Rounds) => {
+            "nothing garbled, few rounds"
+        }
+        SharingRule::Cheapest(Sharings::Ungarbled, Weights::Work) => "nothing garbled, little work",
+        SharingRule::Cheapest(Sharings::ArithmeticGarbled, _) => "arithmetic and garbled",
+        SharingRule::Cheapest(Sharings::Bits, _) => "Boolean and garbled",
     }
 }
 

@@ -368,8 +368,7 @@ fn in_rounds(
             .map_or(NarrowMasks::Auto, |plan| ProtocolVariant::stated(plan).masks),
         scale: BatchScale::FULL,
     };
-    let variant =
-        description.plan.as_ref().map_or_else(Default::default, ProtocolVariant::stated);
+    let variant = description.plan.as_ref().map_or_else(Default::default, ProtocolVariant::stated);
     let optimised = (protocol, variant);
     let memory = PLANNER_MEMORY_BYTES;
     let mut faults = planning::unproven_facts(&source, optimised, memory, scratch)?;

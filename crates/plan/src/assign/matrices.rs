@@ -8,7 +8,11 @@ use crate::sharings::Ancestry;
 
 impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<'_, E> {
     /// A product of matrices as products with vectors, one beside the other.
-    pub(super) fn mat_mul(&mut self, instruction: &Instruction, sharing: Sharing) -> Result<(), Error> {
+    pub(super) fn mat_mul(
+        &mut self,
+        instruction: &Instruction,
+        sharing: Sharing,
+    ) -> Result<(), Error> {
         let element = instruction.element.shared(sharing);
         let [columns, vectors, ..] = instruction.immediates;
         let rows = instruction.lanes / vectors as u32;

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use phineus_bytecode::{Instruction, Op};
 
 /// The most classes that look at operands.
-const CLASSES_MAX: usize = 2048;
+const CLASSES_MAX: usize = 1024;
 
 /// The most classes of operation and width alone.
-const COARSE_CLASSES_MAX: u64 = 512;
+const COARSE_CLASSES_MAX: u64 = 256;
 
 /// What a value comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -75,7 +75,8 @@ pub(super) fn shares(sets: &[&Levels]) -> Vec<u64> {
         let place = sums.partition_point(|(end, _)| *end <= level);
         if place == 0 { 0 } else { sums[place - 1].1 }
     };
-    let share = |set: &&Levels| set.spans().iter().map(|&(start, end)| before(end) - before(start)).sum();
+    let share =
+        |set: &&Levels| set.spans().iter().map(|&(start, end)| before(end) - before(start)).sum();
     sets.iter().map(share).collect()
 }
 
@@ -97,7 +98,8 @@ mod tests {
 
     #[test]
     fn many_spans_are_joined_where_the_gap_is_short() {
-        let mut spans: Vec<(u32, u32)> = (0..SPANS_MAX as u32).map(|k| (10 * k, 10 * k + 1)).collect();
+        let mut spans: Vec<(u32, u32)> =
+            (0..SPANS_MAX as u32).map(|k| (10 * k, 10 * k + 1)).collect();
         spans.push((5000, 5001));
         spans.push((5003, 5004));
         let all = levels(&spans);

@@ -7,7 +7,7 @@ use phineus_bytecode::{Op, ProgramReader, Sharing, SharingCosts, SharingRule, We
 
 use super::levels::{Levels, PLACES, shares};
 use super::moves::{Energy, EnergyGroup, IMPOSSIBLE, SHARINGS};
-use super::pass::{ConversionCosts, GroupEnds, Pass, StepCosts};
+use super::pass::{ConversionCosts, GroupEnds, Pass, StepCosts, place};
 use super::widths::ValueWidths;
 use super::{ChosenSharings, ClassNumbers, ClassSharings, ORDER};
 use crate::error::Error;
@@ -145,7 +145,8 @@ impl SharingModel {
     /// Returns whether any instruction that costs something may get one of several sharings.
     pub fn has_choices(&self) -> bool {
         let costs = |class: &&Class| class.rounds.iter().any(|&rounds| rounds > 0);
-        let open = |class: &&Class| !class.is_stated && class.can.iter().filter(|can| **can).count() > 1;
+        let open =
+            |class: &&Class| !class.is_stated && class.can.iter().filter(|can| **can).count() > 1;
         self.classes.iter().filter(open).any(|class| costs(&class))
     }
 
@@ -162,6 +163,21 @@ impl SharingModel {
                 ChosenSharings::Classes(ClassSharings { numbers, sharings })
             }
         }
+    }
+
+    /// Costs of assignments with rounds and work added up, in one unit.
+    pub fn estimates(&self, all: &[ChosenSharings]) -> Vec<u64> {
+        let energy = self.energy(Weights::Sum);
+        let uniform = |sharing: usize| energy.of(&energy.uniform(sharing, [true; SHARINGS]));
+        let estimate = |chosen: &ChosenSharings| match chosen {
+            ChosenSharings::One(sharing) => uniform(place(*sharing)),
+            ChosenSharings::Arithmetic => uniform(place(Sharing::Arithmetic)),
+            ChosenSharings::Classes(classes) => {
+                let labels: Vec<usize> = classes.sharings.iter().map(|&s| place(s)).collect();
+                energy.of(&labels)
+            }
+        };
+        all.iter().map(estimate).collect()
     }
 
     /// Operation, width, number of instructions and sharing of all that costs something and is not stated, most instructions

@@ -118,7 +118,8 @@ impl Energy {
             let mut is_better = false;
             for class in 0..labels.len() {
                 let cost = |labels: &[usize]| {
-                    let groups = incident[class].iter().map(|&g| self.groups[g as usize].cost(labels));
+                    let groups =
+                        incident[class].iter().map(|&g| self.groups[g as usize].cost(labels));
                     self.classes[class][labels[class]] + groups.sum::<u64>()
                 };
                 let (before, mut best) = (labels[class], cost(labels));
@@ -189,7 +190,8 @@ impl Energy {
             }
         }
         let sides = network.cut();
-        let label = |(class, &label): (usize, &usize)| if sides[node(class)] { sharing } else { label };
+        let label =
+            |(class, &label): (usize, &usize)| if sides[node(class)] { sharing } else { label };
         labels.iter().enumerate().map(label).collect()
     }
 }

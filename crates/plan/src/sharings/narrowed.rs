@@ -24,10 +24,30 @@ pub(super) fn narrowed(i: &Instruction, bits: LeftBits) -> Option<Instruction> {
     };
     let of_operands = bits.operands[0].max(bits.operands[1]).clamp(1, whole);
     Some(match i.op {
-        Op::And | Op::Or | Op::Xor | Op::Not | Op::Add | Op::Sub | Op::Neg | Op::Mux
-        | Op::CondSwap | Op::Mask | Op::MatMul => with(i, bits.result.min(whole)),
-        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Min | Op::Max | Op::Abs | Op::Div | Op::Rem
-        | Op::DivRem | Op::AllBits | Op::AnyBit | Op::Parity => with(i, of_operands),
+        Op::And
+        | Op::Or
+        | Op::Xor
+        | Op::Not
+        | Op::Add
+        | Op::Sub
+        | Op::Neg
+        | Op::Mux
+        | Op::CondSwap
+        | Op::Mask
+        | Op::MatMul => with(i, bits.result.min(whole)),
+        Op::Eq
+        | Op::Ne
+        | Op::Lt
+        | Op::Le
+        | Op::Min
+        | Op::Max
+        | Op::Abs
+        | Op::Div
+        | Op::Rem
+        | Op::DivRem
+        | Op::AllBits
+        | Op::AnyBit
+        | Op::Parity => with(i, of_operands),
         Op::Mul => {
             let factors = bits.operands[0].clamp(1, whole) + bits.operands[1].clamp(1, whole);
             match factors <= bits.result.min(whole) {

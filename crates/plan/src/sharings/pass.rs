@@ -58,7 +58,7 @@ pub(super) fn can_be_arithmetic(i: &Instruction) -> bool {
 }
 
 /// Where a sharing stands in the order of the model.
-fn place(sharing: Sharing) -> usize {
+pub(super) fn place(sharing: Sharing) -> usize {
     match sharing {
         Sharing::Arithmetic => 0,
         Sharing::Any | Sharing::Boolean => 1,
@@ -137,8 +137,11 @@ impl<'a> Pass<'a> {
             false => self.compute(i, keys, bits, start),
         };
         for (k, &operand) in i.operands().iter().enumerate() {
+            if i.operands[..k].contains(&operand) {
+                continue;
+            }
             self.consume(operand, class);
-            if uses.operands[k] == 0 && !i.operands[..k].contains(&operand) {
+            if uses.operands[k] == 0 {
                 self.end(operand);
             }
         }
@@ -192,7 +195,9 @@ impl<'a> Pass<'a> {
         }
         let plain = shared(i, Sharing::Any);
         let costs = match &class.last {
-            Some((last, left, costs)) if *last == plain && *left == narrowed(&plain, bits) => *costs,
+            Some((last, left, costs)) if *last == plain && *left == narrowed(&plain, bits) => {
+                *costs
+            }
             Some(_) | None => {
                 let left = narrowed(&plain, bits);
                 let costs = step_costs(self.costs, &plain, left, class.can[0]);

@@ -61,8 +61,8 @@ pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
 pub use look_up::table_bytes;
-pub use sharing_costs::{MixedSharingCosts, SharingTerms};
 pub use settings::{MixedSettings, OtExtension};
+pub use sharing_costs::{MixedSharingCosts, SharingTerms};
 pub use stated::{
     POINT_FUNCTIONS, PlanDemand, demand, known_triples, needs_correlated_randomness, ot_kind,
     overlapped_rounds, ready_randomness_bytes,

@@ -6,9 +6,7 @@
 use std::collections::HashMap;
 
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
-use phineus_bytecode::{
-    ElementType, Instruction, Op, Phase, RoundModel, SharingCosts, StepCost,
-};
+use phineus_bytecode::{ElementType, Instruction, Op, Phase, RoundModel, SharingCosts, StepCost};
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::semi_honest::Kind;
 use phineus_correlated::semi_honest::costs::{PartyPair, kind_costs, ots_of_a_party};
@@ -118,7 +116,8 @@ impl MixedSharingCosts {
                 let round = Instruction::new(Op::Round, ElementType::BIT, 1);
                 for _ in 0..rounds {
                     let opened = self.replay.all_opened_bits();
-                    let private = self.replay.private().map(|(_, _, bytes)| bytes).max().unwrap_or(0);
+                    let private =
+                        self.replay.private().map(|(_, _, bytes)| bytes).max().unwrap_or(0);
                     let keys = (self.replay.told_keys * SHARE_UNIT_BYTES) as u64;
                     parts += opened * PARTS_OF_A_BYTE / 8 + (private + keys) * PARTS_OF_A_BYTE;
                     self.replay.step(&round);

@@ -50,7 +50,9 @@ fn least(energy: &Energy, allowed: [bool; SHARINGS]) -> u64 {
         if labels.iter().enumerate().all(is_allowed) {
             least = least.min(energy.of(&labels));
         }
-        let Some(next) = labels.iter().position(|&label| label + 1 < SHARINGS) else { return least };
+        let Some(next) = labels.iter().position(|&label| label + 1 < SHARINGS) else {
+            return least;
+        };
         labels[next] += 1;
         labels[..next].fill(0);
     }
