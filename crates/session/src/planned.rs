@@ -34,7 +34,7 @@ pub struct PlannedFile {
     /// How memories are accessed; nothing if that was decided before this plan.
     pub memories: Vec<MemoryChoice>,
     /// The sharings that were chosen; nothing if that was decided before this plan.
-    pub sharings: Option<SharingChoice>,
+    pub sharings: Option<Box<SharingChoice>>,
     /// The blocks, if there are several; the file is then that of the first.
     pub blocks: Option<Arc<PlannedBlocks>>,
 }

@@ -226,7 +226,11 @@ fn planned_to_make(
     }
     let (traced, memories) = expanded(traced, run, terms, scratch)?;
     if let Some(chosen) = with_chosen_sharings(&traced, run, terms, scratch)? {
-        return Ok(PlannedFile { memories, sharings: Some(chosen.choice), ..chosen.planned });
+        return Ok(PlannedFile {
+            memories,
+            sharings: Some(Box::new(chosen.choice)),
+            ..chosen.planned
+        });
     }
     let planned = match is_compared {
         true => plan_as_stated(&traced, protocol, &situation, scratch),

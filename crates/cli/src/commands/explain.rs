@@ -444,7 +444,7 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &PredictedTimes) -> serde_js
         "peak_memory_bytes": planned.budget.total(),
         "memory_bytes": budget,
         "memories": planned.memories.iter().map(memory_to_json).collect::<Vec<_>>(),
-        "sharings": planned.sharings.as_ref().map(sharings_to_json),
+        "sharings": planned.sharings.as_deref().map(sharings_to_json),
         "plan": planned.plan(),
         "starting": SetupTimes::of(planned.plan()),
         "seconds": {
