@@ -24,7 +24,7 @@ use crate::resolve::shape;
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::roles::Roles;
 use crate::settings::{Optimisation, Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
-use crate::sharing_choice::{self, Chosen};
+use crate::sharing_candidates::{Chosen, choose};
 use crate::slices;
 use crate::traced::TracedFile;
 use crate::traced::all_tables;
@@ -161,7 +161,7 @@ pub fn with_chosen_sharings(
         plan_as_stated(written, protocol, &BudgetParameters { variant, ..situation }, scratch)
     };
     let limits = (terms.net, terms.limit_bytes);
-    sharing_choice::choose(traced, (protocol, variant), limits, scratch, &plan)
+    choose(traced, (protocol, variant), limits, scratch, &plan)
 }
 
 /// The party that needs the most memory, in a run with these terms.

@@ -35,7 +35,7 @@ pub(super) type StepCosts = (Instruction, Option<Instruction>, [StepCost; SHARIN
 
 /// A value that is alive.
 struct LiveValue {
-    /// What brings it in from a party.
+    /// What is_input it in from a party.
     source: Option<Instruction>,
     producer: u32,
     shape: Shape,
@@ -129,10 +129,10 @@ impl<'a> Pass<'a> {
             results[k] = self.widths.bits(result)?;
             bits.result = bits.result.max(results[k]);
         }
-        let brings = matches!(i.op, Op::Input | Op::Constant);
+        let is_input = matches!(i.op, Op::Input | Op::Constant);
         let (keys, ancestry) = classified(i, |k| self.values[i.operands[k]].ancestry);
         let start = i.operands().iter().map(|&name| self.values[name].level).max().unwrap_or(0);
-        let (class, end) = match brings {
+        let (class, end) = match is_input {
             true => (NONE, 0),
             false => self.compute(i, keys, bits, start),
         };
@@ -148,7 +148,7 @@ impl<'a> Pass<'a> {
         for (k, &result) in i.results().iter().enumerate().filter(|&(k, _)| uses.results[k] != 0) {
             let shape = i.result_shape(k);
             let value = LiveValue {
-                source: brings.then_some(*i),
+                source: is_input.then_some(*i),
                 producer: class,
                 shape,
                 bits: results[k].min(shape.width),
@@ -301,7 +301,7 @@ fn model_has_space(model: &SharingModel, ends: &GroupEnds) -> bool {
     model.by_ends.contains_key(ends) || model.groups.len() < 2 * GROUPS_MAX
 }
 
-/// What brings an input or a constant in, in a sharing, in as many bits as are needed.
+/// What is_input an input or a constant in, in a sharing, in as many bits as are needed.
 fn brought(source: &Instruction, bits: u16, sharing: Sharing) -> Instruction {
     let width = match sharing {
         Sharing::Arithmetic => source.element.width(),
