@@ -24,7 +24,7 @@ use crate::traced::TracedFile;
 
 /// Above so many instructions only one assignment of least cost is compared with the uniform ones, and no candidate that
 /// costs [`TOO_DEAR`] times as much by the sum of rounds and work: each candidate is planned as a whole.
-const INSTRUCTIONS_COMPARED_MAX: u64 = 1 << 20;
+const INSTRUCTIONS_COMPARED_MAX: u64 = 1 << 17;
 
 /// A run takes as long as the longest of latency, sending and computing. So what takes more than three times the sum of
 /// another one's takes longer; and a third more, since sums are estimates.
