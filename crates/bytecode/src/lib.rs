@@ -15,6 +15,8 @@ pub mod ops;
 pub mod random;
 mod rows_of;
 mod settings;
+mod sharing_costs;
+mod sharing_rule;
 mod state;
 mod steps;
 pub mod table;
@@ -38,6 +40,8 @@ pub use meaning::{Lane, Lanes, mask_of};
 pub use ops::{OPS, Op, OpInfo, Role};
 pub use rows_of::RowsOf;
 pub use settings::{SettingValue, Settings};
+pub use sharing_costs::{SharingCosts, StepCost};
+pub use sharing_rule::{SharingRule, SharingSetting, Sharings, Weights};
 pub use state::{
     LookupTable, Memory, MemoryMethod, Permutation, PermutationKind, Region, row_of_group,
 };

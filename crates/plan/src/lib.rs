@@ -21,9 +21,10 @@ mod replace;
 mod rewrite;
 mod schedule;
 mod scratch;
+mod sharings;
 mod value_map;
 
-pub use assign::{Assignment, STATE_SHARING, assign};
+pub use assign::{Assignment, STATE_SHARING, assign, assign_chosen};
 pub use check::check;
 pub use check_narrow::check_narrow;
 pub use check_order::check_order;
@@ -37,3 +38,4 @@ pub use pipeline::{PlanOptions, plan};
 pub use rewrite::{Rewritten, rewrite};
 pub use schedule::Lookahead;
 pub use scratch::{Scratch, ScratchFile};
+pub use sharings::{ChosenSharings, ClassSharings, ProgramPart, SharingModel, ValueWidths};

@@ -16,9 +16,13 @@ use std::io::Cursor;
 
 use phineus_bytecode::{
     CarriedSlot, Column, Description, ElementType, Encoding, InputPort, Instruction, Lane, Lanes,
-    Op, ProgramReader, RowOrder, Sharing, Table, step_digit, verify_without_ports,
+    Op, ProgramReader, RowOrder, Sharing, SharingCosts, SharingRule, StepCost, Table, step_digit,
+    verify_without_ports,
 };
-use phineus_plan::{Assignment, Claim, Error, assign};
+use phineus_plan::{
+    Assignment, Claim, Error, NarrowOptions, ProgramPart, Scratch, SharingModel, ValueWidths,
+    assign, assign_chosen, narrow,
+};
 
 use evaluate::{Fault, hold, lowered, meaning, read};
 
@@ -257,13 +261,20 @@ fn stated(seed: u64) -> (Vec<Instruction>, Description) {
     (program, description)
 }
 
+/// Memory for the planner's tables.
+const MEMORY: u64 = 64 << 20;
+
+/// A program in memory, and the same with sharings.
+type Assigned = Result<Vec<u8>, Error>;
+
 /// A program with sharings computes the same, whatever is above the bits that additive shares know.
-fn examine_sharings(seed: u64, assignment: Assignment) -> Result<(), Fault> {
+fn examine_sharings(
+    seed: u64,
+    assigned: impl Fn(&mut ProgramReader<Cursor<Vec<u8>>>) -> Assigned,
+) -> Result<(), Fault> {
     let (program, description) = stated(seed);
-    let scratch = tempfile::tempfile().expect("a temporary file");
     let mut reader = read(&program, &description);
-    let made = assign(&mut reader, Vec::new(), scratch, assignment, 64 << 20);
-    let made = made.map_err(|error| format!("it gets no sharings: {error}"))?.0;
+    let made = assigned(&mut reader).map_err(|error| format!("it gets no sharings: {error}"))?;
     let mut reader = ProgramReader::open(Cursor::new(made)).expect("just written");
     let faults = verify_without_ports(&mut reader, true).expect("just written");
     if let Some(fault) = faults.first() {
@@ -299,8 +310,57 @@ fn sharings_change_no_value() {
     let mut seeds = Seeds::fresh();
     for number in 0..PROGRAMS / 2 {
         let (seed, assignment) = (seeds.draw(), all[number as usize % all.len()]);
-        if let Err(fault) = examine_sharings(seed, assignment) {
+        let assigned = |program: &mut ProgramReader<_>| {
+            let scratch = tempfile::tempfile().expect("a temporary file");
+            Ok(assign(program, Vec::new(), scratch, assignment, MEMORY)?.0)
+        };
+        if let Err(fault) = examine_sharings(seed, assigned) {
             panic!("program {number} ({assignment:?}): {fault}");
+        }
+    }
+}
+
+/// Costs that have nothing to do with any protocol, so that classes get all sharings.
+struct RandomCosts(u64);
+
+impl SharingCosts for RandomCosts {
+    fn cost(&mut self, i: &Instruction) -> StepCost {
+        let key = (i.op as u64) << 8 | (i.element.sharing() as u64) << 4 | i.immediates[0] & 15;
+        let mut random = SeededRng::new(self.0 ^ key);
+        StepCost { rounds: random.below(4) as u32, work_ps: random.below(1000) }
+    }
+
+    fn round_ps(&self) -> u64 {
+        300
+    }
+}
+
+/// The same for sharings that are chosen by classes.
+#[test]
+fn chosen_sharings_change_no_value() {
+    let mut seeds = Seeds::fresh();
+    let rules: Vec<SharingRule> =
+        SharingRule::UNIFORM.into_iter().chain(SharingRule::cheapest()).collect();
+    for number in 0..PROGRAMS / 2 {
+        let (seed, rule) = (seeds.draw(), rules[number as usize % rules.len()]);
+        let assigned = |program: &mut ProgramReader<Cursor<Vec<u8>>>| {
+            let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
+            let mut widths = ValueWidths::new(scratch.file());
+            let and_gates = |_: &Instruction| 1;
+            let options = NarrowOptions {
+                and_gates: &and_gates,
+                has_rounds: true,
+                planner_memory_bytes: MEMORY,
+            };
+            narrow(program, Vec::new(), &scratch, options, |claim| widths.note(claim))?;
+            let mut model = SharingModel::new();
+            let part = ProgramPart { program, widths, times: 3 };
+            model.collect(part, &scratch, &mut RandomCosts(seed), MEMORY)?;
+            let chosen = model.chosen(rule);
+            Ok(assign_chosen(program, Vec::new(), scratch.file(), &chosen, MEMORY)?.0)
+        };
+        if let Err(fault) = examine_sharings(seed, assigned) {
+            panic!("program {number} ({rule}): {fault}");
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 pub use phineus_bytecode::Optimisation;
-use phineus_bytecode::PlanDescription;
+use phineus_bytecode::{PlanDescription, SharingSetting};
 use phineus_engine::StorageBackend;
 pub use phineus_protocols::mixed::OtExtension;
 use phineus_protocols::mixed::{Broadcast, MixedSettings, YaoToArithmetic};
@@ -310,7 +310,9 @@ impl VariantChoices {
         let optimisation = self.optimisation;
         for &ot in extensions {
             for &broadcast in self.broadcast.possible() {
-                let variant = |&y2a| ProtocolVariant { ot, y2a, broadcast, masks, optimisation };
+                let sharings = None;
+                let variant =
+                    |&y2a| ProtocolVariant { ot, y2a, broadcast, masks, optimisation, sharings };
                 variants.extend(self.y2a.possible().iter().map(variant));
             }
         }
@@ -344,14 +346,16 @@ pub struct ProtocolVariant {
     pub masks: NarrowMasks,
     /// Whether the program is optimised before it is planned.
     pub optimisation: Optimisation,
+    /// How the sharings were chosen that the program leaves open, if they were.
+    pub sharings: Option<SharingSetting>,
 }
 
 impl ProtocolVariant {
     /// The variant that a plan was made for.
     pub fn stated(plan: &PlanDescription) -> ProtocolVariant {
-        let MixedSettings { ot, y2a, broadcast, .. } = MixedSettings::stated(plan);
+        let MixedSettings { ot, y2a, broadcast, sharings, .. } = MixedSettings::stated(plan);
         let masks = NarrowMasks::fixed(SpdzSettings::stated(plan).masks);
-        ProtocolVariant { ot, y2a, broadcast, masks, optimisation: plan.optimisation }
+        ProtocolVariant { ot, y2a, broadcast, masks, optimisation: plan.optimisation, sharings }
     }
 
     /// The parts that are not the default, for the user.

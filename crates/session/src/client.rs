@@ -98,7 +98,7 @@ impl ClientPass {
             scale: situation.batch_scale(),
         };
         let order_block = |block: &TracedFile| {
-            let optimised = (protocol, situation.variant.optimisation);
+            let optimised = (protocol, situation.variant);
             let narrowed = narrowed(block, optimised, planner, scratch)?;
             let block = narrowed.as_ref().unwrap_or(block);
             let made = ordered(block, protocol, traced.computing, bounds, scratch)?;

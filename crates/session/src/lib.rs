@@ -66,6 +66,8 @@ pub mod resolve;
 pub mod roles;
 pub mod scratch;
 pub mod settings;
+pub mod sharing_candidates;
+pub mod sharing_choice;
 pub mod sizing;
 pub mod slices;
 pub mod statistics;

@@ -362,7 +362,7 @@ fn check_table(
 
 /// With less memory all memories are scanned that leave it open: there the least limit of a program would depend on
 /// the method, and so on the network, and what `explain` states would not be enough for a run.
-const COMPARED_FROM_BYTES: u64 = 64 << 20;
+pub const COMPARED_FROM_BYTES: u64 = 64 << 20;
 
 /// A method is not compared if a turn of it has more instructions: planning them takes half a minute.
 const INSTRUCTIONS_MAX: u64 = 1 << 24;

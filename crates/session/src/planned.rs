@@ -12,6 +12,7 @@ use phineus_protocols::batch_scale;
 use crate::failure::Failure;
 use crate::memory_choice::MemoryChoice;
 use crate::program_file::ProgramFile;
+use crate::sharing_choice::SharingChoice;
 
 /// Wires of a page: the largest value, and 64 KiB of labels, at which disks reach their bandwidth.
 pub const PAGE_WIRES: u64 = 4096;
@@ -32,6 +33,8 @@ pub struct PlannedFile {
     pub garbling: Option<GarblingPlan>,
     /// How memories are accessed; nothing if that was decided before this plan.
     pub memories: Vec<MemoryChoice>,
+    /// The sharings that were chosen; nothing if that was decided before this plan.
+    pub sharings: Option<Box<SharingChoice>>,
     /// The blocks, if there are several; the file is then that of the first.
     pub blocks: Option<Arc<PlannedBlocks>>,
 }

@@ -7,6 +7,7 @@ mod masks;
 mod narrowing;
 mod needs;
 mod ordering;
+mod sharings;
 mod state;
 
 use std::time::{Duration, Instant};
@@ -30,6 +31,7 @@ use self::garbling::GarblingPlanner;
 use attempt::plan_once;
 pub use narrowing::{narrowed, unproven_facts};
 pub use ordering::{Ordered, OrderingBounds, magnitude_bits, ordered, unproven_ranges};
+pub use sharings::{sharing_model, with_sharings, with_stated_sharings};
 use state::{check_state, check_tables};
 
 /// How long before its need a page is asked for.
@@ -118,6 +120,7 @@ impl PlannedFile {
             computing: traced.computing,
             garbling,
             memories: Vec::new(),
+            sharings: None,
             blocks: None,
         };
         check_stated(&planned)?;
@@ -265,8 +268,7 @@ fn plan_program(
         masks: situation.variant.masks,
         scale: situation.batch_scale(),
     };
-    let optimisation = situation.variant.optimisation;
-    let narrowed = narrowed(traced, (protocol, optimisation), planner, scratch)?;
+    let narrowed = narrowed(traced, (protocol, situation.variant), planner, scratch)?;
     let traced = narrowed.as_ref().unwrap_or(traced);
     // What has sharings and no rounds yet is of no more use.
     let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
@@ -324,6 +326,7 @@ fn plan_program(
                 computing: traced.computing,
                 garbling,
                 memories: Vec::new(),
+                sharings: None,
                 blocks: None,
             });
         }

@@ -276,6 +276,11 @@ pub trait Definition: Sync {
         self.representation()
     }
 
+    /// Returns whether the sharings are chosen that a program leaves open.
+    fn chooses_sharings(&self) -> bool {
+        false
+    }
+
     /// The options that it takes.
     fn settings(&self) -> &'static [ProtocolOption];
 

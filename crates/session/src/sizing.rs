@@ -24,6 +24,7 @@ use crate::resolve::shape;
 use crate::resolve::{Resolved, ready, resolve, trace};
 use crate::roles::Roles;
 use crate::settings::{Optimisation, Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
+use crate::sharing_candidates::{Chosen, choose};
 use crate::slices;
 use crate::traced::TracedFile;
 use crate::traced::all_tables;
@@ -146,14 +147,29 @@ pub fn expanded(
     memories::expanded(traced, (protocol, variant), scratch, planner)
 }
 
-/// Plans with the costs of making the correlated randomness.
-fn planned_to_make(
+/// `traced`, which has no memories, with the sharings that cost least in a run with these terms; nothing if none are chosen.
+pub fn with_chosen_sharings(
     traced: &TracedFile,
     (protocol, variant): (Protocol, ProtocolVariant),
     terms: PlanParameters,
     scratch: &Scratch,
-) -> Result<PlannedFile, Failure> {
-    let PlanParameters { limit_bytes, net, is_dealt, is_compared } = terms;
+) -> Result<Option<Chosen>, Failure> {
+    // Dealt randomness is for measurements: they are of what would run without a dealer.
+    let terms = PlanParameters { is_dealt: false, ..terms };
+    let situation = situation(traced, (protocol, variant), terms)?;
+    let plan = |written: &TracedFile, variant: ProtocolVariant| {
+        plan_as_stated(written, protocol, &BudgetParameters { variant, ..situation }, scratch)
+    };
+    let limits = (terms.net, terms.limit_bytes);
+    choose(traced, (protocol, variant), limits, scratch, &plan)
+}
+
+/// The party that needs the most memory, in a run with these terms.
+fn situation(
+    traced: &TracedFile,
+    (protocol, variant): (Protocol, ProtocolVariant),
+    PlanParameters { limit_bytes, net, is_dealt, .. }: PlanParameters,
+) -> Result<BudgetParameters, Failure> {
     let tables_bytes = match protocol.is_in_one_process() {
         true => all_tables(&traced.description),
         false => largest_tables_bytes(traced),
@@ -163,7 +179,7 @@ fn planned_to_make(
         Some(field) => matrix_entries(traced)?.saturating_mul(field.bytes() as u64),
         None => 0,
     };
-    let situation = BudgetParameters {
+    Ok(BudgetParameters {
         limit_bytes,
         least_limit_bytes: limit_bytes,
         slice_bytes: slices::expected(net, limit_bytes, opened_bytes),
@@ -182,7 +198,18 @@ fn planned_to_make(
         is_far: net.is_some_and(|net| slices::is_far(net.rtt)),
         transport: Transport::Tcp,
         network: None,
-    };
+    })
+}
+
+/// Plans with the costs of making the correlated randomness.
+fn planned_to_make(
+    traced: &TracedFile,
+    (protocol, variant): (Protocol, ProtocolVariant),
+    terms: PlanParameters,
+    scratch: &Scratch,
+) -> Result<PlannedFile, Failure> {
+    let PlanParameters { limit_bytes, is_compared, .. } = terms;
+    let situation = situation(traced, (protocol, variant), terms)?;
     if let Some(plan) = &traced.description.plan {
         let protocol = Protocol::of_verified_plan(plan);
         return PlannedFile::open(traced.clone(), &BudgetParameters { protocol, ..situation });
@@ -198,6 +225,13 @@ fn planned_to_make(
         });
     }
     let (traced, memories) = expanded(traced, run, terms, scratch)?;
+    if let Some(chosen) = with_chosen_sharings(&traced, run, terms, scratch)? {
+        return Ok(PlannedFile {
+            memories,
+            sharings: Some(Box::new(chosen.choice)),
+            ..chosen.planned
+        });
+    }
     let planned = match is_compared {
         true => plan_as_stated(&traced, protocol, &situation, scratch),
         false => plan_within(&traced, protocol, &situation, scratch),

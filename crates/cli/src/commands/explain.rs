@@ -30,6 +30,7 @@ use phineus_session::scratch::scratch_of;
 use phineus_session::settings::{
     Choice, GpuChoice, PreprocessingMode, Protocol, ProtocolChoice, ProtocolVariant,
 };
+use phineus_session::sharing_choice::{SharedPart, SharingChoice};
 use phineus_session::sizing::{self, PlanParameters, traced_for};
 use phineus_session::traced::{TracedFile, without_openings};
 use phineus_session::{distance, slices};
@@ -289,6 +290,10 @@ fn print_costs(
     let line = |name: &str, text: String| console.print(&format!("{name:<9} {text}"));
     line("cost", cost_line(plan))?;
     planned.memories.iter().try_for_each(|memory| line("rows", memory.sentence()))?;
+    if let Some(choice) = &planned.sharings {
+        line("sharings", choice.sentence())?;
+        choice.lines().into_iter().try_for_each(|text| line("", text))?;
+    }
     if explain.fake_preprocessing {
         let dealer =
             "correlated randomness from a dealer whom everybody would have to trust: NO SECURITY";
@@ -399,6 +404,28 @@ fn print_blocks(planned: &PlannedFile, is_dealt: bool, console: &Console) -> Res
     Ok(())
 }
 
+/// How sharings were chosen.
+fn sharings_to_json(choice: &SharingChoice) -> serde_json::Value {
+    let candidates = choice.candidates.iter();
+    let part = |part: &SharedPart| {
+        json!({
+            "operation": part.op.info().name,
+            "width": part.width,
+            "instructions": part.instructions,
+            "sharing": part.sharing_name(),
+        })
+    };
+    json!({
+        "rule": choice.setting.rule.to_string(),
+        "network": choice.network(),
+        "is_network_assumed": choice.is_assumed,
+        "candidates": candidates
+            .map(|(rule, seconds)| json!({ "rule": rule.to_string(), "seconds": seconds }))
+            .collect::<Vec<_>>(),
+        "parts": choice.parts.iter().map(part).collect::<Vec<_>>(),
+    })
+}
+
 fn to_json(planned: &PlannedFile, limit: u64, time: &PredictedTimes) -> serde_json::Value {
     let budget: serde_json::Map<String, serde_json::Value> = sizing::budget_lines(&planned.budget)
         .into_iter()
@@ -417,6 +444,7 @@ fn to_json(planned: &PlannedFile, limit: u64, time: &PredictedTimes) -> serde_js
         "peak_memory_bytes": planned.budget.total(),
         "memory_bytes": budget,
         "memories": planned.memories.iter().map(memory_to_json).collect::<Vec<_>>(),
+        "sharings": planned.sharings.as_deref().map(sharings_to_json),
         "plan": planned.plan(),
         "starting": SetupTimes::of(planned.plan()),
         "seconds": {

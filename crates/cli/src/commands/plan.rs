@@ -200,6 +200,7 @@ pub(crate) fn check_file(
         let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
         let (source, clients) = owned_as(source, &traced, &scratch)?;
         let source = memories::expanded_as(source, &traced.description, &scratch)?;
+        let source = shared_as(source, &traced.description, &scratch)?;
         let (source, misordered) = in_rounds(source, &traced.description, &scratch)?;
         faults.extend(misordered);
         let found = source.hash.to_string();
@@ -269,6 +270,7 @@ fn check_blocks(
 ) -> Result<Vec<String>, Failure> {
     let (source, _) = owned_as(source_of(registry, arguments, planned)?, planned, scratch)?;
     let source = memories::expanded_as(source, &planned.description, scratch)?;
+    let source = shared_as(source, &planned.description, scratch)?;
     let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
         return Ok(vec!["the plan's blocks follow each other in another order".to_owned()]);
     };
@@ -326,6 +328,21 @@ fn owned_as(
     Ok((described(&source, description, scratch)?, words))
 }
 
+/// `source` with the sharings that a plan states to have chosen.
+fn shared_as(
+    source: TracedFile,
+    description: &Description,
+    scratch: &Scratch,
+) -> Result<TracedFile, Failure> {
+    match &description.plan {
+        Some(plan) if source.kind == FileKind::Program => {
+            let of_plan = (Protocol::of_verified_plan(plan), ProtocolVariant::stated(plan));
+            planning::with_stated_sharings(source, of_plan, (PLANNER_MEMORY_BYTES, scratch))
+        }
+        Some(_) | None => Ok(source),
+    }
+}
+
 /// `source` as the plan's protocol orders it, if it does, and what is wrong with that order.
 fn in_rounds(
     source: TracedFile,
@@ -351,9 +368,8 @@ fn in_rounds(
             .map_or(NarrowMasks::Auto, |plan| ProtocolVariant::stated(plan).masks),
         scale: BatchScale::FULL,
     };
-    let optimisation =
-        description.plan.as_ref().map_or_else(Default::default, |plan| plan.optimisation);
-    let optimised = (protocol, optimisation);
+    let variant = description.plan.as_ref().map_or_else(Default::default, ProtocolVariant::stated);
+    let optimised = (protocol, variant);
     let memory = PLANNER_MEMORY_BYTES;
     let mut faults = planning::unproven_facts(&source, optimised, memory, scratch)?;
     let narrowed = planning::narrowed(&source, optimised, memory, scratch)?;

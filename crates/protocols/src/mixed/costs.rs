@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{
     BlockCosts, CostModel, Description, Instruction, Op, Phase, RoundModel, Settings, Sharing,
+    SharingSetting,
 };
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::semi_honest::costs::{
@@ -99,17 +100,17 @@ pub mod totals {
 /// Nanoseconds for a round on one machine: messages to and from all others through TLS, and the
 /// threads that wait for them. SHA-256 of one block, which does little else, takes 37 us for each of its
 /// 452 rounds where processors are idle, and 120 us on an older, busy machine (`benches/predictions.py`).
-const NS_PER_ROUND: u64 = 45_000;
+pub(super) const NS_PER_ROUND: u64 = 45_000;
 
 /// Nanoseconds for an instruction besides its gates.
-const NS_PER_INSTRUCTION: u64 = 300;
+pub(super) const NS_PER_INSTRUCTION: u64 = 300;
 
 /// Nanoseconds of an oblivious transfer with one other party, and of what is made of it.
-const NS_PER_OT: u64 = 13;
+pub(super) const NS_PER_OT: u64 = 13;
 
 /// Additional time for each silent OT: both roles of two parties together make 29 million a second,
 /// and SoftSpoken 100 million.
-const NS_PER_SILENT_OT: u64 = 24;
+pub(super) const NS_PER_SILENT_OT: u64 = 24;
 
 /// Nanoseconds of 128 base OTs in both directions with one other party: 9.2 ms of computation, the
 /// other's as much on the same machine at the same time, and the start of the threads.
@@ -152,6 +153,8 @@ pub struct MixedCosts {
     is_silent: bool,
     y2a: YaoToArithmetic,
     broadcast: Broadcast,
+    /// How sharings were chosen; only stated.
+    sharings: Option<SharingSetting>,
     replay: CostReplay,
     demand: Demand,
     rounds: u64,
@@ -192,6 +195,7 @@ impl MixedCosts {
             is_silent: false,
             y2a: YaoToArithmetic::default(),
             broadcast: Broadcast::default(),
+            sharings: None,
             replay: CostReplay::new(parties),
             demand: Demand::default(),
             rounds: 0,
@@ -242,6 +246,12 @@ impl MixedCosts {
     #[must_use]
     pub fn with_broadcast(self, broadcast: Broadcast) -> MixedCosts {
         MixedCosts { broadcast, ..self }
+    }
+
+    /// Sets how sharings were chosen that the program leaves open.
+    #[must_use]
+    pub fn with_sharings(self, sharings: Option<SharingSetting>) -> MixedCosts {
+        MixedCosts { sharings, ..self }
     }
 
     /// Counts what the coming round sends.
@@ -458,6 +468,7 @@ impl CostModel for MixedCosts {
             y2a: self.y2a,
             broadcast: self.broadcast,
             batch_halvings: self.demand.scale(),
+            sharings: self.sharings,
         };
         settings.to_stored()
     }

@@ -46,6 +46,7 @@ mod selection;
 mod settings;
 mod shared_rows;
 mod sharing;
+mod sharing_costs;
 mod state;
 mod stated;
 mod templates;
@@ -61,6 +62,7 @@ pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
 pub use look_up::table_bytes;
 pub use settings::{MixedSettings, OtExtension};
+pub use sharing_costs::{MixedSharingCosts, SharingTerms};
 pub use stated::{
     POINT_FUNCTIONS, PlanDemand, demand, known_triples, needs_correlated_randomness, ot_kind,
     overlapped_rounds, ready_randomness_bytes,

@@ -77,6 +77,12 @@ impl CostReplay {
         &self.opened
     }
 
+    /// Bits that the coming round opens, those of ring elements among them.
+    pub(super) fn all_opened_bits(&self) -> u64 {
+        let elements: usize = self.opened.regions.iter().map(|region| region.length()).sum();
+        (self.opened_bits + 8 * elements) as u64
+    }
+
     /// Takes the next instruction.
     ///
     /// Before a [`Op::Round`], the caller takes note of what it opens.

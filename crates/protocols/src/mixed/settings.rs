@@ -1,6 +1,6 @@
 //! [`MixedSettings`]: settings that a run of a plan on shares must follow.
 
-use phineus_bytecode::{PlanDescription, Settings};
+use phineus_bytecode::{PlanDescription, Settings, SharingSetting};
 use phineus_correlated::demand::BatchScale;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct MixedSettings {
     pub broadcast: Broadcast,
     /// How often batches of correlated randomness are halved.
     pub batch_halvings: BatchScale,
+    /// How sharings were chosen that the program leaves open, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sharings: Option<SharingSetting>,
 }
 
 impl MixedSettings {

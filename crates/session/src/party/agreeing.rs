@@ -33,7 +33,7 @@ use crate::protocol::Protocol;
 use crate::settings::{
     Choice, NARROW_MASKS, NO_OPTIMISE, Optimisation, PreprocessingMode, Run, network_text,
 };
-use crate::sizing::{self, PlanParameters, expanded, has_choices};
+use crate::sizing::{self, PlanParameters, expanded, has_choices, with_chosen_sharings};
 use crate::stored::check_preprocessing;
 use crate::traced::{TracedFile, table_bytes};
 
@@ -80,6 +80,9 @@ fn proposal(
     let protocol = run.together.protocol;
     let is_auto =
         protocol.stated().is_none() || run.together.variants.variants(&[run.together.ot]).len() > 1;
+    // Sharings are chosen for the network, too.
+    let chooses_sharings = run.together.variants.optimisation == Optimisation::On
+        && protocol.stated().is_some_and(|protocol| protocol.chooses_sharings());
     let takes_correlated = protocol.candidates().iter().any(|one| one.has_preprocessing());
     let preprocessing = match &run.making {
         Some(_) => "made for a later run",
@@ -103,7 +106,7 @@ fn proposal(
         preprocessing: (takes_correlated
             && (!is_client || run.preprocessing == PreprocessingMode::Fake))
             .then(|| preprocessing.to_owned()),
-        choosing: is_auto.then(|| AutoInputs {
+        choosing: (is_auto || chooses_sharings).then(|| AutoInputs {
             network: run.network().map_or("one machine".to_owned(), |net| network_text(&net)),
         }),
         // What a client holds does not depend on the protocol.
@@ -185,10 +188,20 @@ pub fn agree_and_plan(
     };
     let (traced, memories) =
         expanded(&traced, (protocol, variant), terms, &prepared.scratch).map_err(&with_least)?;
+    let on_stated = PlanParameters { net: run.network(), ..terms };
+    let of_program = (protocol, variant);
+    let chosen = with_chosen_sharings(&traced, of_program, on_stated, &prepared.scratch)?;
+    let (traced, variant, sharings) = match chosen {
+        Some(chosen) => (chosen.traced, chosen.variant, Some(chosen.choice)),
+        None => (traced, variant, None),
+    };
     // A program with memories may be of several blocks until here.
     check_preprocessing(&traced, &run.preprocessing, run.making.is_some())?;
     if is_voice(run, prepared) {
         memories.iter().for_each(|memory| progress.note(&memory.sentence()));
+    }
+    if let Some(choice) = sharings.as_ref().filter(|_| is_voice(run, prepared)) {
+        progress.note(&format!("sharings: {}", choice.sentence()));
     }
     let program_hash = match &traced.description.plan {
         Some(plan) => plan.program_hash.clone(),
@@ -209,6 +222,11 @@ pub fn agree_and_plan(
         let stated = run.network().map_or("none stated".to_owned(), |net| network_text(&net));
         // Named so that it comes first: other methods follow from another network.
         items.insert("--net, by which methods of memories are chosen,".to_owned(), stated);
+    }
+    if let Some(choice) = &sharings {
+        let network = run.network().map_or("none stated".to_owned(), |net| network_text(&net));
+        items.insert("--net, by which sharings are chosen,".to_owned(), network);
+        items.insert("how sharings are chosen".to_owned(), choice.setting.rule.to_string());
     }
     let ports = description.plan.as_ref().map_or(protocol.port_order(), |plan| plan.port_order);
     if protocol.field().is_some() {

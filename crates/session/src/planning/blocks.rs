@@ -314,6 +314,7 @@ fn join(
         computing,
         garbling: None,
         memories: Vec::new(),
+        sharings: None,
         blocks: Some(Arc::new(blocks)),
     })
 }

@@ -3,13 +3,14 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing};
+use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing, SharingRule};
 use phineus_engine::bits::{Family, record};
 use phineus_plan::{
     Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, narrow,
     rewrite,
 };
 
+use crate::choices::ProtocolVariant;
 use crate::failure::Failure;
 use crate::protocol::{Protocol, Representation};
 use crate::traced::TracedFile;
@@ -32,7 +33,10 @@ fn narrows(representation: Representation) -> bool {
 }
 
 /// Returns whether ANDs one after another cost rounds: on shares. Of garbled values the fewest are the best.
-fn takes_rounds(representation: Representation) -> bool {
+fn takes_rounds(representation: Representation, variant: ProtocolVariant) -> bool {
+    if variant.sharings.is_some_and(|setting| setting.rule == SharingRule::Garbled) {
+        return false;
+    }
     match representation {
         Representation::Sharings(Assignment::Uniform(sharing)) => sharing != Sharing::Garbled,
         Representation::Sharings(Assignment::GarbledBesideRows) => false,
@@ -53,7 +57,7 @@ fn family(has_rounds: bool) -> Family {
 /// the program itself.
 pub fn narrowed(
     traced: &TracedFile,
-    optimised: (Protocol, Optimisation),
+    optimised: (Protocol, ProtocolVariant),
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Option<TracedFile>, Failure> {
@@ -67,7 +71,7 @@ pub fn narrowed(
 /// Claims about values, made in narrowing `traced`, that cannot be proven.
 pub fn unproven_facts(
     traced: &TracedFile,
-    optimised: (Protocol, Optimisation),
+    optimised: (Protocol, ProtocolVariant),
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
@@ -78,6 +82,18 @@ pub fn unproven_facts(
     let program = rewritten.as_ref().unwrap_or(traced);
     narrow_with(program, options, planner_memory_bytes, scratch, claim)?;
     Ok(check_narrow(&mut program.file.reader()?, &claims)?)
+}
+
+/// As [`narrowed`], without rewriting: `claim` hears what is relied on about each value of `traced`.
+pub(super) fn claims_of_narrowing(
+    traced: &TracedFile,
+    optimised: (Protocol, ProtocolVariant),
+    planner_memory_bytes: u64,
+    scratch: &Scratch,
+    claim: impl FnMut(&NarrowClaim),
+) -> Result<(), Failure> {
+    let Some(options) = Narrows::of(traced, optimised) else { return Ok(()) };
+    narrow_with(traced, options, planner_memory_bytes, scratch, claim).map(|_| ())
 }
 
 /// `traced` by the rules of rewriting; nothing if none applies.
@@ -101,15 +117,15 @@ impl Narrows {
     /// `None` if it is planned as it is.
     fn of(
         traced: &TracedFile,
-        (protocol, optimisation): (Protocol, Optimisation),
+        (protocol, variant): (Protocol, ProtocolVariant),
     ) -> Option<Narrows> {
         let representation = protocol.representation_of(&traced.description);
-        let is_narrowed = optimisation != Optimisation::Off && narrows(representation);
-        is_narrowed.then(|| Narrows { has_rounds: takes_rounds(representation) })
+        let is_narrowed = variant.optimisation != Optimisation::Off && narrows(representation);
+        is_narrowed.then(|| Narrows { has_rounds: takes_rounds(representation, variant) })
     }
 }
 
-/// `program` in the least widths, and whether that is narrower.
+/// `program` in the least widths; nothing if no operation takes fewer bits.
 fn narrow_with(
     program: &TracedFile,
     Narrows { has_rounds }: Narrows,

@@ -42,10 +42,10 @@ pub const ARITH: Protocol = Protocol(&SharesProtocol {
     garbles: false,
 });
 
-/// The sharing that the program states for each part.
+/// The sharing that the program states for each part, and where it states none, the cheapest.
 pub const MIXED: Protocol = Protocol(&SharesProtocol {
     name: "mixed",
-    meaning: "The sharing that the program states, or else XOR shares, semi-honest",
+    meaning: "Additive, XOR or garbled shares for each part: as the program states, or the cheapest, semi-honest",
     assignment: Assignment::Stated(Sharing::Boolean),
     takes_triples: true,
     garbles: true,

@@ -54,6 +54,7 @@ impl SharesProtocol {
             .with_silent_ot(terms.variant.ot.is_silent())
             .with_y2a(terms.variant.y2a)
             .with_broadcast(terms.variant.broadcast)
+            .with_sharings(terms.variant.sharings)
     }
 }
 
@@ -92,6 +93,16 @@ impl Definition for SharesProtocol {
 
     fn representation(&self) -> Representation {
         Representation::Sharings(self.assignment)
+    }
+
+    fn chooses_sharings(&self) -> bool {
+        match self.assignment {
+            Assignment::Stated(_) => true,
+            Assignment::Uniform(_)
+            | Assignment::Arithmetic
+            | Assignment::ArithmeticProducts
+            | Assignment::GarbledBesideRows => false,
+        }
     }
 
     fn settings(&self) -> &'static [ProtocolOption] {
