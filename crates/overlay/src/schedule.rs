@@ -87,10 +87,12 @@ pub fn schedule(operations: &Operations, parameters: Parameters) -> Result<Sched
 
 /// What is tried: eighths of the memory that values may take in the order of the operations (8: nothing is spilled),
 /// and operations in the window.
-const ATTEMPTS: [(usize, usize); 9] = [
+const ATTEMPTS: [(usize, usize); 11] = [
+    (8, 1 << 18),
     (8, 1 << 15),
     (8, 1 << 13),
     (8, 1 << 11),
+    (6, 1 << 14),
     (6, 1 << 13),
     (6, 1 << 11),
     (4, 1 << 10),
