@@ -302,6 +302,7 @@ impl Instruction {
     }
 
     /// Returns whether it multiplies a value by itself, lane by lane: protocols do that at about half the cost of a product.
+    /// The part that finishes an instruction does not know that.
     pub fn is_square(&self) -> bool {
         matches!(self.op, Op::Mul | Op::MulFull) && self.operands[0] == self.operands[1]
     }

@@ -92,7 +92,9 @@ fn table(family: Family) -> String {
     let mut out = String::new();
     let head = WIDTHS.map(|width| format!(" {width} |")).concat();
     writeln!(out, "| operation |{head}\n|---|{}", "---|".repeat(WIDTHS.len())).expect(WRITE);
-    for row in ROWS {
+    // Circuits of least depth multiply a value by itself as they multiply two.
+    let squares = family == Family::FewestAnds;
+    for row in ROWS.iter().filter(|row| squares || !row.is_square) {
         write!(out, "| {} |", row.title).expect(WRITE);
         for width in WIDTHS {
             let template = record(&instruction(row, width), family);

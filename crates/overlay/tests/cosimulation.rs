@@ -89,7 +89,8 @@ fn integer_circuits_are_garbled_as_in_software() {
         compare(&format!("{lanes} additions of {width} bits"), &netlist, seeds.draw(), 0);
     }
     let per_and = compare("64-bit multiplication", &circuits::product(64, 1), seeds.draw(), 0);
-    assert!(per_and <= 1.15, "{per_and}");
+    // Three exclusive ors for each AND, of which the cell does two in a cycle.
+    assert!(per_and <= 1.6, "{per_and}");
     compare("64-bit full product", &circuits::full_product(128, 1), seeds.draw(), 0);
     let per_and = compare("10x10 8-bit", &circuits::matrix_product(8, 10), seeds.draw(), 0);
     assert!(per_and <= 1.05, "{per_and}");

@@ -142,6 +142,10 @@ impl Window {
         self.next_name = FIRST_NEW_NAME;
         self.before = std::mem::take(&mut self.now);
         self.uses.clear();
+        let may_apply = |i: &Instruction| matches!(i.op, Op::And | Op::Or | Op::Div | Op::Rem);
+        if !instructions.iter().any(may_apply) {
+            return made.extend_from_slice(instructions);
+        }
         let operands = instructions.iter().flat_map(|i| i.operands());
         operands.for_each(|&operand| *self.uses.entry(operand).or_default() += 1);
         let pairs = paired_divisions(instructions);

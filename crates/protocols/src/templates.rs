@@ -46,7 +46,7 @@ impl Templates {
             element.is_signed(),
             key_lanes,
             instruction.immediates,
-            instruction.is_square(),
+            self.family == Family::FewestAnds && instruction.is_square(),
         );
         let new = || recorded(self.family, key, instruction);
         (self.by_key.entry(key).or_insert_with(new).clone(), lanes as usize)

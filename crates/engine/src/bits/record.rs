@@ -32,7 +32,9 @@ pub fn is_repeated(instruction: &Instruction, k: usize) -> bool {
     instruction.op == Op::Aes128RoundKeys && k == 0
 }
 
-/// The template of an instruction. That of a square ([`Instruction::is_square`]) does not use its second operand.
+/// The template of an instruction. Of the circuits with the fewest ANDs that of a square ([`Instruction::is_square`])
+/// is smaller than that of a product, and does not use its second operand. Those of least depth are the same: the end
+/// of an instruction that takes rounds no longer knows its operands.
 ///
 /// Its inputs are the wires of operand 0, then those of operand 1, and so on, and its outputs
 /// those of result 0, then of result 1; bit-major, as a value of [`template_lanes`] lanes has them
@@ -101,9 +103,7 @@ fn least_depth(
         Op::Sub => adder::sub(r, a, b),
         Op::Neg => adder::neg(r, a),
         Op::Abs if signed => adder::abs(r, a),
-        Op::Mul if instruction.is_square() => multiplier::mul(r, a, a),
         Op::Mul => multiplier::mul(r, a, b),
-        Op::MulFull if instruction.is_square() => multiplier::mul_full(r, a, a, signed),
         Op::MulFull => multiplier::mul_full(r, a, b, signed),
         Op::Div | Op::Rem | Op::DivRem => return Some(divide(r, instruction, a, b)),
         Op::Min => order::min(r, a, b, signed),

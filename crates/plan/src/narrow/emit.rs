@@ -183,7 +183,7 @@ where
             && notes.facts.iter().all(Facts::is_tracked);
         let is_moved_in_lanes = i.op.is_movement() && !i.op.is_lane_movement();
         // Of a wide value a part may be moved, which has facts again.
-        if !is_tracked && !(is_moved_in_lanes && notes.facts[0].is_tracked()) {
+        if !(is_tracked || is_moved_in_lanes && notes.facts[0].is_tracked()) {
             return self.whole_within(i, notes);
         }
         let one = |view: View| Ok([Some(view), None]);

@@ -35,7 +35,7 @@ pub(super) type StepCosts = (Instruction, Option<Instruction>, [StepCost; SHARIN
 
 /// A value that is alive.
 struct LiveValue {
-    /// What is_input it in from a party.
+    /// The instruction that takes it from a party, if one does.
     source: Option<Instruction>,
     producer: u32,
     shape: Shape,

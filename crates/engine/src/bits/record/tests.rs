@@ -49,7 +49,13 @@ fn check(instruction: &Instruction, family: Family, random: &mut SeededRng, seed
         .map(|_| {
             let operands = (0..info.operands.len()).map(|k| instruction.operand_shape(k));
             let mut lanes = |count, width| (0..count).map(|_| random.lane(width)).collect();
-            operands.map(|shape| lanes(shape.lanes, shape.width)).collect()
+            let mut operands: Vec<Lanes> =
+                operands.map(|shape| lanes(shape.lanes, shape.width)).collect();
+            // Of a square both are the same.
+            if instruction.is_square() {
+                operands[1] = operands[0].clone();
+            }
+            operands
         })
         .collect();
     let widths = |k: usize| instruction.operand_shape(k).width;
