@@ -93,7 +93,7 @@ fn integer_circuits_are_garbled_as_in_software() {
     assert!(per_and <= 1.6, "{per_and}");
     compare("64-bit full product", &circuits::full_product(128, 1), seeds.draw(), 0);
     let per_and = compare("10x10 8-bit", &circuits::matrix_product(8, 10), seeds.draw(), 0);
-    assert!(per_and <= 1.05, "{per_and}");
+    assert!(per_and <= 1.35, "{per_and}");
 }
 
 #[test]

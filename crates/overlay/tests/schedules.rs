@@ -49,7 +49,7 @@ fn circuits_are_garbled_as_in_software() {
     // Three exclusive ors for each AND, of which the cell does two in a cycle.
     assert!(figures.cycles as f64 <= 1.6 * figures.ands as f64, "{figures:?}");
     let figures = compare("matrix", &circuits::matrix_product(8, 6), default, seeds.draw());
-    assert!(figures.cycles as f64 <= 1.05 * figures.ands as f64, "{figures:?}");
+    assert!(figures.cycles as f64 <= 1.35 * figures.ands as f64, "{figures:?}");
     compare("AES-128", &circuits::aes128(), default, seeds.draw());
     compare("addition", &circuits::addition(64, 1), default, seeds.draw());
 }
