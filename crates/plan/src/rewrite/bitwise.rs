@@ -218,8 +218,11 @@ mod tests {
     #[test]
     fn functions_are_joined_on_all_their_values() {
         let [a, b, c] = [10, 20, 30].map(BitFunction::of_value);
-        let and = |a: &BitFunction, b: &BitFunction| BitFunction::joined(Op::And, a, b).unwrap();
-        let or = |a: &BitFunction, b: &BitFunction| BitFunction::joined(Op::Or, a, b).unwrap();
+        let joined = |op: Op, a: &BitFunction, b: &BitFunction| {
+            BitFunction::joined(op, a, b).expect("it is of three values")
+        };
+        let and = |a: &BitFunction, b: &BitFunction| joined(Op::And, a, b);
+        let or = |a: &BitFunction, b: &BitFunction| joined(Op::Or, a, b);
         let majority = or(&or(&and(&a, &b), &and(&a, &c)), &and(&c, &b));
         assert_eq!((majority.table, majority.products), (0xe8, 5));
         assert_eq!(OneProduct::of(majority.table).map(|form| form.products()), Some(1));
