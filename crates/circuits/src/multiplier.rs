@@ -3,8 +3,8 @@
 //! An unsigned `a` of `w` bits is a sum of digits that are 1 or -1: `2a = 2^w - 1 + sum of ±2^i`. The
 //! product of two such digits is 1 where the bits are equal, so it takes no AND, and
 //! `2ab = sum of 2^(i + j) (a[i] XNOR b[j]) + (2^w - 1)(a + b) - (2^w - 1)^2`: half of the ANDs of a
-//! product of bits are saved, those of the products ([`array`]); squares save half of the rest
-//! ([`square`]).
+//! product of bits are saved, those of the products (`array.rs`); squares save half of the rest
+//! (`square.rs`).
 //!
 //! Karatsuba (Karatsuba, Ofman, 1962), in the form with the difference product
 //! `(a0 - a1)(b1 - b0)`, computes the full product where the exact count says so; the low
