@@ -6,6 +6,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod casts;
+pub(crate) mod float;
 pub(crate) mod lanes;
 pub(crate) mod opened;
 pub(crate) mod record;

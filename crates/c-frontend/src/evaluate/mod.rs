@@ -7,6 +7,7 @@ pub(crate) mod arithmetic;
 pub(crate) mod conditions;
 pub(crate) mod dry_run;
 pub(crate) mod elements;
+pub(crate) mod float;
 pub(crate) mod index;
 pub(crate) mod lanes;
 pub(crate) mod pick;
