@@ -384,7 +384,7 @@ codes! {
         115 TOO_MANY_OF_A_KEY "More rows have the same key than the bound that the parties state."
         116 MALFORMED
             "The binary file is damaged or of a kind that is not read. Write it again, .npy \
-             as integers in C order."
+             as numbers in C order."
         120 DATA "A table does not suit its input: columns, rows or their order."
         121 WRONG_ROWS
             "The input has another number of rows than the program or its parameters ask for."
