@@ -39,6 +39,7 @@ mod records;
 pub mod reference;
 mod regions;
 mod sharing;
+mod sources;
 mod tables;
 mod tracer;
 mod value;
@@ -66,6 +67,7 @@ pub use program::{
     trace_to_file,
 };
 pub use records::Records;
+pub use sources::{LineRun, SourceLine, SourceMap};
 pub use regions::{OpenedIndex, PartyPermutation, Region};
 pub use tables::{LookupTable, PartyKey, SharedTable};
 pub use tracer::Tracer;

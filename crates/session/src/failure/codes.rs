@@ -263,6 +263,9 @@ codes! {
             "The overlay garbles circuits of AND and XOR only, and a part of the program is not one."
         151 NOT_A_STREAM
             "The file is no command stream of the overlay, is damaged, or is for another device."
+        160 NO_SOURCES
+            "The costs of source lines are not known: the program is a file that is traced or in \
+             text, or the protocol does not compute on bits."
     }
     PeerLost {
         102 CLOSED "A party closed the connection, or its process ended."
