@@ -225,6 +225,7 @@ macro_rules! one_against_machine {
 
 against_machine!(sums_are_those_of_the_machine, |a, b| a + b, |a, b| a + b);
 against_machine!(differences_are_those_of_the_machine, |a, b| a - b, |a, b| a - b);
+against_machine!(doubles_are_those_of_the_machine, |a, _| a + a, |a, _| a + a);
 against_machine!(products_are_those_of_the_machine, |a, b| a * b, |a, b| a * b);
 against_machine!(squares_are_those_of_the_machine, |a, _| a * a, |a, _| a * a);
 against_machine!(quotients_are_those_of_the_machine, |a, b| a / b, |a, b| a / b);
@@ -244,6 +245,16 @@ fn constants_are_rounded_and_so_is_each_step() {
             let tenth = half(to_half(0.1));
             to_half(half(to_half(half(a) * tenth)) + 2.5)
         },
+    );
+    compare_unary::<16>(
+        "powers of two",
+        |a| a * 4 * -0.5 * 0.25 * -1 * 0.0625,
+        |a| [4.0, -0.5, 0.25, -1.0, 0.0625].iter().fold(a, |a, power| to_half(half(a) * power)),
+    );
+    compare_unary::<32>(
+        "powers of two",
+        |a| a * 4 * -0.5 * 0.25 * -1 * 0.0625,
+        |a| u64::from((single(a) * 4.0 * -0.5 * 0.25 * -1.0 * 0.0625).to_bits()),
     );
     compare_unary::<32>(
         "product, sum and quotient",

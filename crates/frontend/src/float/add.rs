@@ -18,6 +18,9 @@ impl Value {
             return Value::poisoned(self.tracer(), self.element(), self.lanes());
         };
         let format = a.float_format();
+        if a.is_same_as(&b) {
+            return a.float_doubled();
+        }
         let (precision, magnitude) = (format.precision(), format.width() - 1);
         let is_less = a.bit_slice(0, magnitude).lt(&b.bit_slice(0, magnitude));
         let (large, small) = is_less.swap(&a, &b);

@@ -18,6 +18,7 @@ mod number;
 mod parts;
 mod root;
 mod round;
+mod scale;
 
 pub use integral::Rounding;
 pub use number::{F16, F32, F64, Float};

@@ -16,6 +16,9 @@ impl Value {
             return Value::poisoned(self.tracer(), self.element(), self.lanes());
         };
         let format = a.float_format();
+        if let Some(scaled) = a.float_scaled(&b).or_else(|| b.float_scaled(&a)) {
+            return scaled;
+        }
         match a.is_same_as(&b) {
             true => Value::in_parts([&a], 2 * format.precision(), |[a]| product(format, a, a)),
             false => {
