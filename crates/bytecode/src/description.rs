@@ -161,6 +161,8 @@ pub enum Encoding {
     Text,
     /// A decimal number such as `-1.25`: an integer with so many bits behind the point.
     Fixed(u8),
+    /// A binary floating-point number of IEEE 754, of 16, 32 or 64 bits, written as a decimal: `-1.25`, `1e-3`, `inf`.
+    Float,
 }
 
 /// How the owner of an input table arranges its rows.
@@ -360,6 +362,13 @@ impl Description {
                     faults.push(format!(
                         "{kind} '{name}': column '{}' has width {width}",
                         column.name
+                    ));
+                }
+                if column.encoding == Encoding::Float && !matches!(width, 16 | 32 | 64) {
+                    let column = &column.name;
+                    faults.push(format!(
+                        "{kind} '{name}': column '{column}' has {width} bits, and floating-point \
+                         numbers have 16, 32 or 64"
                     ));
                 }
                 if let Encoding::Fixed(fraction) = column.encoding

@@ -11,11 +11,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use phineus_bytecode::{Column, Lane, Table};
+use phineus_bytecode::{Column, Encoding, Lane, Table};
 use phineus_frontend::ProgramError;
 
 use crate::annotations::Annotations;
-use crate::compiler::{Compiler, ENTRY, UNSET_IS_ZERO, defines, entry};
+use crate::compiler::{Compiler, ENTRY, FLOAT_FLAGS, UNSET_IS_ZERO, defines, entry};
 use crate::memory::table::TableColumn;
 use crate::signature::{CParameter, Signature};
 
@@ -133,8 +133,13 @@ pub(crate) fn compile(
     let plain = compiler.plain()?;
     let built = |flags: &[&str]| {
         let mut command = Command::new(&plain);
-        command.args(["-O1", "-fwrapv", "-w"]).args(flags).arg("-I").arg(compiler.folder.path());
-        command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source);
+        command
+            .args(["-O1", "-fwrapv", "-w"])
+            .args(FLOAT_FLAGS)
+            .args(flags)
+            .arg("-I")
+            .arg(compiler.folder.path());
+        command.args(defines(sizes)).arg("-o").arg(&binary).arg(&source).arg("-lm");
         command.output()
     };
     // What is not set is 0 here as well, as far as the compiler can (gcc 12, clang 16).
@@ -240,8 +245,11 @@ fn table(port: &CParameter, bytes: &[u8]) -> Table {
             let mut value = [0u8; 16];
             let at = leaf.offset as usize;
             value[..leaf.bytes as usize].copy_from_slice(&row[at..at + leaf.bytes as usize]);
-            let kept = crate::data::mask(leaf.element.width());
-            Lane::from(u128::from_le_bytes(value) & kept)
+            let bits = u128::from_le_bytes(value) & crate::data::mask(leaf.element.width());
+            Lane::from(match leaf.encoding {
+                Encoding::Float => crate::data::float::with_one_nan(leaf.element.width(), bits),
+                Encoding::Number | Encoding::Hex | Encoding::Text | Encoding::Fixed(_) => bits,
+            })
         };
         let row: Vec<Lane> = port.rows.leaves.iter().map(cell).collect();
         table.push(&row);
@@ -274,6 +282,11 @@ pub(crate) fn generate(signature: &Signature, seed: u64) -> Vec<Table> {
                     Some((low, high)) => {
                         let span = (high - low) as u128 + 1;
                         (low + (random % span) as i128) as u128
+                    }
+                    None if column.encoding == Encoding::Float => {
+                        // From -100 to 100, in thousandths.
+                        let number = (random % 200_001) as f64 / 1000.0 - 100.0;
+                        crate::data::float::public_number(column.element.width(), number)
                     }
                     None => random,
                 };

@@ -22,6 +22,7 @@ pub fn read_table(bytes: &[u8]) {
         column("d", ElementType::unsigned(128), Encoding::Hex),
         column("e", ElementType::signed(40), Encoding::Fixed(17)),
         column("f", ElementType::BIT, Encoding::Number),
+        column("g", ElementType::unsigned(32), Encoding::Float),
     ];
     for columns in [&all[..], &all[..1], &all[..2], &all[1..2], &all[2..5], &all[5..]] {
         if let Ok(read) = input.read(columns, &[], &TextKey::within_a_file()) {

@@ -3,8 +3,10 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use phineus_bytecode::{ElementType, Instruction, Op};
+use phineus_bytecode::{ElementType, Instruction, Op, ProgramReader};
 use phineus_engine::bits::{Family, record};
+use phineus_frontend::untyped::Value;
+use phineus_frontend::{Arguments, Rounding, program, trace_to_file};
 
 const WRITE: &str = "writing to a string cannot fail";
 
@@ -112,6 +114,122 @@ fn table(family: Family) -> String {
     out
 }
 
+/// Formats of floating-point numbers, by their bits.
+const FLOATS: [u16; 3] = [16, 32, 64];
+
+/// An operation on two numbers, of which it may need only one.
+type FloatRow = (&'static str, fn(&Value, &Value) -> Value);
+
+const FLOAT_ROWS: &[FloatRow] = &[
+    ("sum, difference", |a, b| a.float_add(b)),
+    ("product", |a, b| a.float_mul(b)),
+    ("square", |a, _| a.float_mul(a)),
+    ("quotient", |a, b| a.float_div(b)),
+    ("square root", |a, _| a.float_sqrt()),
+    ("`==`", |a, b| a.float_eq(b)),
+    ("`<`, `<=`", |a, b| a.float_lt(b)),
+    ("minimum, maximum", |a, b| a.float_min(b)),
+    ("`floor`, `ceil`", |a, _| a.float_integral(Rounding::Down)),
+    ("`rint`", |a, _| a.float_integral(Rounding::TiesToEven)),
+    ("from `int32_t`", |a, _| {
+        let integer = match a.width() {
+            16 => a.bit_concat(a),
+            _ => a.bit_slice(0, 32),
+        };
+        integer.with_sign(true).float_from_integer(a.width())
+    }),
+    ("to `int32_t`", |a, _| a.float_to_integer(ElementType::signed(32))),
+    ("from `int64_t`", |a, _| {
+        let mut integer = a.clone();
+        while integer.width() < 64 {
+            integer = integer.bit_concat(&integer);
+        }
+        integer.with_sign(true).float_from_integer(a.width())
+    }),
+    ("to `int64_t`", |a, _| a.float_to_integer(ElementType::signed(64))),
+    ("to the next wider format", |a, _| a.float_to_width((2 * a.width()).min(64))),
+    ("to the next narrower format", |a, _| a.float_to_width((a.width() / 2).max(16))),
+];
+
+/// The instructions of an operation on numbers of so many bits, as it is recorded.
+fn float_instructions(row: &FloatRow, width: u16) -> Vec<Instruction> {
+    let operation = row.1;
+    let traced = program("float").party("a").party("b").trace(move |t, _| {
+        let table = t.input("a", 1).column(phineus_frontend::column(
+            "x",
+            ElementType::unsigned(width),
+            Default::default(),
+        ));
+        let table = table.column(phineus_frontend::column(
+            "y",
+            ElementType::unsigned(width),
+            Default::default(),
+        ));
+        let columns = table.read().into_columns();
+        let result = operation(&columns[0][0], &columns[1][0]);
+        let column = phineus_frontend::column("z", result.integer(), Default::default());
+        t.output("z", &["a"]).chunks(column, vec![result]).write();
+        Ok(())
+    });
+    let (file, _) = trace_to_file(&traced, &Arguments::default()).expect("it traces");
+    let mut reader = ProgramReader::open(file).expect("just written");
+    let mut all = Vec::new();
+    let read = reader.for_each(|instruction| -> Result<(), phineus_bytecode::Error> {
+        all.push(*instruction);
+        Ok(())
+    });
+    read.expect("just written");
+    all
+}
+
+/// ANDs of an operation, and the levels in which they are if each instruction waits for its operands.
+fn float_cost(row: &FloatRow, width: u16, family: Family) -> (usize, usize) {
+    let (mut ands, mut levels) = (0, 0);
+    let mut level_of = std::collections::HashMap::new();
+    let mut named = 0;
+    for instruction in float_instructions(row, width) {
+        let operands = instruction.operands().iter();
+        let before = operands.map(|name| level_of.get(name).copied().unwrap_or(0)).max();
+        let own = match instruction.op.info().meaning {
+            Some(_) => {
+                let template = record(&instruction, family);
+                ands += template.and_count();
+                template.depth()
+            }
+            None => 0,
+        };
+        let level = before.unwrap_or(0) + own;
+        levels = levels.max(level);
+        for _ in instruction.op.info().results {
+            level_of.insert(named, level);
+            named += 1;
+        }
+    }
+    (ands, levels)
+}
+
+fn float_table(family: Family) -> String {
+    let mut out = String::new();
+    let head = FLOATS.map(|width| format!(" {width} |")).concat();
+    writeln!(out, "| operation |{head}\n|---|{}", "---|".repeat(FLOATS.len())).expect(WRITE);
+    for row in FLOAT_ROWS {
+        write!(out, "| {} |", row.0).expect(WRITE);
+        for width in FLOATS {
+            let (ands, levels) = float_cost(row, width, family);
+            match (ands, family) {
+                (0, _) => write!(out, " - |"),
+                (_, Family::FewestAnds) => write!(out, " {} |", thousands(ands)),
+                (_, Family::LeastDepth | Family::LeastDepthApart) => {
+                    write!(out, " {} at {levels} |", thousands(ands))
+                }
+            }
+            .expect(WRITE);
+        }
+        out.push('\n');
+    }
+    out
+}
+
 #[test]
 fn the_document_is_not_stale() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/circuits.md");
@@ -122,9 +240,13 @@ fn the_document_is_not_stale() {
     let (_, after) = rest.split_once(end).expect("the document has the mark");
     let tables = format!(
         "ANDs of the circuits with the fewest ANDs, by width of the operands:\n\n{}\n\
-         ANDs, and the levels that they are in, of the circuits with the fewest levels:\n\n{}\n",
+         ANDs, and the levels that they are in, of the circuits with the fewest levels:\n\n{}\n\
+         Floating-point numbers, by their bits: ANDs of the circuits with the fewest ANDs.\n\n{}\n\
+         ANDs and levels of the circuits with the fewest levels:\n\n{}\n",
         table(Family::FewestAnds),
-        table(Family::LeastDepth)
+        table(Family::LeastDepth),
+        float_table(Family::FewestAnds),
+        float_table(Family::LeastDepth)
     );
     let fresh = format!("{before}{begin}{tables}{end}{after}");
     if std::env::var_os("PHINEUS_BLESS").is_some() {

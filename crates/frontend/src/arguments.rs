@@ -39,6 +39,7 @@ impl Parameter {
 pub struct Arguments {
     values: BTreeMap<String, String>,
     rows: BTreeMap<String, u64>,
+    asks_for_sources: bool,
     used: UsedParameters,
 }
 
@@ -90,12 +91,22 @@ impl Arguments {
             })?;
             values.insert(parameter.name, value);
         }
-        Ok(Arguments { values, rows: BTreeMap::new(), used: UsedParameters::default() })
+        Ok(Arguments { values, ..Arguments::default() })
     }
 
     /// States that input `port` has `rows` rows.
     pub fn set_rows(&mut self, port: &str, rows: u64) {
         self.rows.insert(port.to_string(), rows);
+    }
+
+    /// Asks for the source line of each instruction.
+    pub fn ask_for_sources(&mut self) {
+        self.asks_for_sources = true;
+    }
+
+    /// Whether source lines are asked for.
+    pub fn asks_for_sources(&self) -> bool {
+        self.asks_for_sources
     }
 
     /// All parameters.

@@ -1,7 +1,7 @@
 //! [`Element`]: types of secrets, and the operands that an operator accepts on its right.
 
 use phineus_bytecode::meaning::mask_of;
-use phineus_bytecode::{ElementType, Lane};
+use phineus_bytecode::{ElementType, Encoding, Lane};
 
 use crate::tracer::Tracer;
 use crate::value::Value;
@@ -10,6 +10,9 @@ use crate::value::Value;
 pub trait Element: Clone {
     /// The type in the computation.
     const TYPE: ElementType;
+
+    /// How it is written in tables.
+    const ENCODING: Encoding = Encoding::Number;
 
     /// Takes a value of that type as it is.
     fn from_value_unchecked(value: Value) -> Self;

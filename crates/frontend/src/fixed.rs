@@ -69,21 +69,26 @@ impl Value {
     /// shifts and sums of `W + F` bits.
     #[track_caller]
     fn fixed_mul<const F: u16>(&self, other: &Value) -> Value {
+        let width = self.width();
         if self.public().is_some() || other.public().is_some() {
-            let wide = ElementType::signed(self.width() + F);
-            let product = self.cast(wide).mul(&other.cast(wide));
-            return product.bit_slice(F, self.width()).with_sign(true);
+            let wide = ElementType::signed(width + F);
+            return Value::in_parts([self, other], width + F, |[a, b]| {
+                a.cast(wide).mul(&b.cast(wide)).bit_slice(F, width).with_sign(true)
+            });
         }
-        let product = self.mul_full(other);
-        product.bit_slice(F, self.width()).with_sign(true)
+        Value::in_parts([self, other], 2 * width, |[a, b]| {
+            a.mul_full(b).bit_slice(F, width).with_sign(true)
+        })
     }
 
     /// The quotient with `F` bits after the point, wrapping.
     #[track_caller]
     fn fixed_div<const F: u16>(&self, other: &Value) -> Value {
         let wide = ElementType::signed(self.width() + F);
-        let dividend = self.cast(wide).shift_left(u64::from(F));
-        dividend.div(&other.cast(wide)).cast(self.element())
+        Value::in_parts([self, other], wide.width(), |[a, b]| {
+            let dividend = a.cast(wide).shift_left(u64::from(F));
+            dividend.div(&b.cast(wide)).cast(self.integer())
+        })
     }
 }
 

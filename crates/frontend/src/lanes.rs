@@ -4,6 +4,7 @@ use phineus_bytecode::{ElementType, Op};
 
 use crate::sharing;
 use crate::value::Value;
+use crate::vector::lanes_for;
 
 impl Value {
     /// This public value with `lanes` lanes, if it is public.
@@ -60,6 +61,31 @@ impl Value {
             parts = pairs.collect();
         }
         parts.pop()
+    }
+
+    /// The results of `function` on parts of the lanes, so that values of `widest` bits in between fit; on all lanes at
+    /// once if they do.
+    #[track_caller]
+    pub(crate) fn in_parts<const N: usize>(
+        operands: [&Value; N],
+        widest: u16,
+        function: impl Fn([&Value; N]) -> Value,
+    ) -> Value {
+        let lanes = operands.iter().map(|operand| operand.lanes()).max().unwrap_or(1);
+        let most = lanes_for(widest);
+        if lanes <= most {
+            return function(operands);
+        }
+        let mut parts = Vec::new();
+        for start in (0..lanes).step_by(most as usize) {
+            let length = most.min(lanes - start);
+            let own = operands.map(|operand| match operand.lanes() {
+                1 => operand.clone(),
+                _ => operand.lane_slice(start, length),
+            });
+            parts.push(function(own.each_ref()));
+        }
+        Value::joined(parts).expect("there are lanes")
     }
 
     /// The lanes in reverse order.

@@ -118,9 +118,9 @@ impl InputBuilder {
         self
     }
 
-    /// Adds a column of decimal integers.
+    /// Adds a column of decimal numbers: integers, unless the type has another encoding.
     pub fn number<T: Element>(self, name: &str) -> InputBuilder {
-        self.column(column(name, T::TYPE, Encoding::Number))
+        self.column(column(name, T::TYPE, T::ENCODING))
     }
 
     /// Adds a column of hexadecimal integers.
@@ -338,7 +338,7 @@ impl OutputBuilder {
     #[track_caller]
     pub fn number<T: Element>(self, name: &str, value: &T) -> OutputBuilder {
         let chunks = vec![value.value().clone()];
-        self.add(column(name, T::TYPE, Encoding::Number), chunks, None)
+        self.add(column(name, T::TYPE, T::ENCODING), chunks, None)
     }
 
     /// Adds a column with a row for each lane of `value`, written in hexadecimal.
@@ -352,7 +352,7 @@ impl OutputBuilder {
     #[track_caller]
     pub fn vector<T: Element>(self, name: &str, vector: Vector<T>) -> OutputBuilder {
         let chunks = vector.into_chunks();
-        self.add(column(name, T::TYPE, Encoding::Number), chunks, None)
+        self.add(column(name, T::TYPE, T::ENCODING), chunks, None)
     }
 
     /// Adds all columns of `records`, described by `columns`.

@@ -7,6 +7,7 @@ use phineus_bytecode::{Description, FileSummary, Table};
 
 use crate::arguments::{Arguments, Parameter};
 use crate::error::ProgramError;
+use crate::sources::SourceMap;
 use crate::tracer::Tracer;
 
 /// A secure computation that can be traced for any arguments.
@@ -124,6 +125,8 @@ pub struct Traced {
     pub description: Description,
     /// Size and hash of the file.
     pub written: FileSummary,
+    /// Source lines of the instructions, if the arguments ask for them.
+    pub sources: Option<SourceMap>,
 }
 
 /// Traces `program` into `output`.
@@ -137,6 +140,9 @@ pub fn trace_into(
     }
     arguments.forget_used();
     let mut tracer = Tracer::new(program.name(), output)?;
+    if arguments.asks_for_sources() {
+        tracer.note_sources();
+    }
     for party in program.parties_for(arguments)? {
         tracer.party(&party);
     }

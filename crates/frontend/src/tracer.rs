@@ -23,6 +23,7 @@ use crate::blocks::{RecordedBlock, local, name_of_block};
 use crate::delayed::PendingSums;
 use crate::error::{FAULTS_MAX, ProgramError, ProgramFault, ProgramFaults};
 use crate::program::Traced;
+use crate::sources::NotedSources;
 use crate::value::{Value, ValueOrigin};
 
 /// Records a program. A clone is another handle to the same recording.
@@ -50,6 +51,8 @@ pub(crate) struct TraceState {
     pending: Vec<Rc<InputCells>>,
     /// Sums that are recorded when something needs them.
     pub(crate) waiting: PendingSums,
+    /// Lines of the instructions, if they are asked for.
+    sources: Option<NotedSources>,
     /// Conversions recorded before, by the value's name modulo their number.
     converted: [Option<SharingConversion>; CONVERSIONS_KEPT],
 }
@@ -113,9 +116,28 @@ impl Tracer {
             description: Description { name: name.to_string(), ..Description::default() },
             pending: Vec::new(),
             waiting: PendingSums::default(),
+            sources: None,
             converted: [None; CONVERSIONS_KEPT],
         };
         Ok(Tracer { recording: Rc::new(RefCell::new(recording)) })
+    }
+
+    /// Notes from now on which source line each instruction comes from.
+    pub fn note_sources(&self) {
+        self.recording.borrow_mut().sources.get_or_insert_default();
+    }
+
+    /// Whether source lines are noted.
+    pub fn notes_sources(&self) -> bool {
+        self.recording.borrow().sources.is_some()
+    }
+
+    /// States the source line that what follows comes from: for front ends of other languages. Else it is the line that
+    /// calls an operation.
+    pub fn state_source(&self, file: &str, line: u32) {
+        if let Some(sources) = &mut self.recording.borrow_mut().sources {
+            sources.state(file, line);
+        }
     }
 
     /// Adds a party, unless there is one of that name, and returns its index.
@@ -169,7 +191,8 @@ impl Tracer {
             return Err(failure.into());
         }
         let written = recording.finish_blocks()?;
-        Ok(Traced { description: recording.description.clone(), written })
+        let sources = recording.sources.take().map(|sources| sources.map);
+        Ok(Traced { description: recording.description.clone(), written, sources })
     }
 
     /// Reports a mistake of the program at the caller's line.
@@ -257,6 +280,9 @@ impl Tracer {
         operands: &[&Value],
         immediates: [u64; 4],
     ) -> Results {
+        if let Some(sources) = &mut self.recording.borrow_mut().sources {
+            sources.called_from(Location::caller());
+        }
         let mut instruction = Instruction::new(op, element, lanes);
         instruction.immediates = immediates;
         for (&operand, place) in operands.iter().zip(&mut instruction.operands) {
@@ -372,6 +398,9 @@ impl TraceState {
         if self.faults.is_empty() && self.failure.is_none() {
             let writer = recorded.writer.as_mut()?;
             self.failure = writer.push(instruction).err();
+            if let Some(sources) = &mut self.sources {
+                sources.note(block);
+            }
         }
         Some(instruction.results.map(|name| name_of_block(block, name)))
     }

@@ -86,6 +86,16 @@ impl Value {
         &self.place
     }
 
+    /// Whether both are surely the same value.
+    pub(crate) fn is_same_as(&self, other: &Value) -> bool {
+        match (&self.place, &other.place) {
+            (ValueOrigin::Named(a), ValueOrigin::Named(b)) => a == b,
+            (ValueOrigin::Input(a), ValueOrigin::Input(b)) => Rc::ptr_eq(a, b),
+            (ValueOrigin::Named(_) | ValueOrigin::Input(_), _)
+            | (ValueOrigin::Known(_) | ValueOrigin::Delayed(_) | ValueOrigin::Poisoned, _) => false,
+        }
+    }
+
     /// Tracer that records the value.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer

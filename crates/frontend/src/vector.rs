@@ -135,15 +135,17 @@ impl<T: Element> Vector<T> {
         T::from_value_unchecked(chunk.lane_slice((index % lanes) as u32, 1))
     }
 
-    /// With `function` applied to each chunk.
+    /// With `function` applied to each chunk; chunks are cut so that results of a wider type fit a value.
     #[track_caller]
     pub fn map<U: Element>(&self, function: impl Fn(&T) -> U) -> Vector<U> {
+        let lanes = self.lanes.min(lanes_for(U::TYPE.width()));
         let chunks = self
+            .rechunked(lanes)
             .chunks
-            .iter()
-            .map(|chunk| function(&T::from_value_unchecked(chunk.clone())).value().clone())
+            .into_iter()
+            .map(|chunk| function(&T::from_value_unchecked(chunk)).value().clone())
             .collect();
-        Vector::from_parts(&self.tracer, chunks, self.lanes)
+        Vector::from_parts(&self.tracer, chunks, lanes)
     }
 
     /// With `function` applied to each pair of chunks; the lengths must be equal.
@@ -153,21 +155,21 @@ impl<T: Element> Vector<T> {
         other: &Vector<U>,
         function: impl Fn(&T, &U) -> V,
     ) -> Vector<V> {
-        let (pairs, lanes) = self.paired(other);
+        let (pairs, lanes) = self.paired(other, lanes_for(V::TYPE.width()));
         let chunks = pairs.iter().map(|(a, b)| function(a, b).value().clone()).collect();
         Vector::from_parts(&self.tracer, chunks, lanes)
     }
 
-    /// The chunks of both, cut alike, and the lanes of a full one; no chunks, and a fault, if the
+    /// The chunks of both, cut alike into at most `most` lanes, and the lanes of a full one; no chunks, and a fault, if the
     /// lengths differ.
     #[track_caller]
-    fn paired<U: Element>(&self, other: &Vector<U>) -> (Vec<(T, U)>, u32) {
+    fn paired<U: Element>(&self, other: &Vector<U>, most: u32) -> (Vec<(T, U)>, u32) {
         if self.length != other.length {
             let (a, b) = (self.length, other.length);
             self.tracer.fault(format!("vectors need equal lengths, got {a} and {b}"));
             return (Vec::new(), self.lanes);
         }
-        let lanes = self.lanes.min(other.lanes);
+        let lanes = self.lanes.min(other.lanes).min(most);
         let (left, right) = (self.rechunked(lanes), other.rechunked(lanes));
         let left = left.chunks.into_iter().map(T::from_value_unchecked);
         let right = right.chunks.into_iter().map(U::from_value_unchecked);
@@ -395,7 +397,7 @@ impl Vector<Bit> {
     #[track_caller]
     pub fn select<T: Element>(&self, when_one: &Vector<T>, when_zero: &Vector<T>) -> Vector<T> {
         let lanes = when_one.lanes.min(when_zero.lanes).min(self.lanes);
-        let (pairs, _) = when_one.rechunked(lanes).paired(&when_zero.rechunked(lanes));
+        let (pairs, _) = when_one.rechunked(lanes).paired(&when_zero.rechunked(lanes), lanes);
         let mut chunks = Vec::with_capacity(pairs.len());
         for (bit, (a, b)) in self.rechunked(lanes).chunks.iter().zip(pairs) {
             chunks.push(bit.select(a.value(), b.value()));
@@ -414,7 +416,7 @@ macro_rules! elementwise {
 
             #[track_caller]
             fn $method(self, other: &Vector<T>) -> Vector<T> {
-                let (pairs, lanes) = self.paired(other);
+                let (pairs, lanes) = self.paired(other, self.lanes);
                 let mut chunks = Vec::with_capacity(pairs.len());
                 for (a, b) in &pairs {
                     chunks.push($trait::$method(a, b).value().clone());

@@ -181,3 +181,47 @@ fn all_parties_optimise_or_none_does() -> Result {
     }
     Ok(())
 }
+
+const LINES: &str = "\
+#include <phineus.h>
+PH_SIZE(N, 8)
+PH_MAIN PH_OUT(ann) uint32_t f(PH_IN(ann) const uint8_t a[N], PH_IN(ben) const uint8_t b[N])
+{
+    uint32_t all = 0;
+    for (int i = 0; i < N; i++) {
+        uint32_t product = a[i] * b[i];
+        uint32_t rest = product % (b[i] + 1u);
+        all += rest > 3 ? product : rest;
+    }
+    return all;
+}
+";
+
+/// The ANDs of all lines are those of the run, under the lines that they come from.
+#[test]
+fn the_costliest_lines_are_told() -> Result {
+    let place = Place::new()?;
+    place.write("lines.c", LINES)?;
+    for protocol in ["garbled", "gmw", "bmr", "mixed"] {
+        for option in ["", "--no-optimise"] {
+            let line = format!("explain lines.c --protocol {protocol} --why {option}");
+            let told = place.run(&format!("{line} --json"))?.succeeded()?.document()?;
+            let lines = told["lines"].as_array().ok_or("there are lines")?;
+            let ands = |line: &serde_json::Value| line["and_gates"].as_u64().unwrap_or(0);
+            let numbers: Vec<u64> =
+                lines.iter().map(|line| line["line"].as_u64().unwrap_or(0)).collect();
+            assert_eq!(numbers.first(), Some(&8), "{protocol}: {lines:?}");
+            assert!(numbers.iter().all(|line| (5..=11).contains(line)), "{numbers:?}");
+            if protocol == "garbled" {
+                let all: u64 = lines.iter().map(ands).sum();
+                assert_eq!(told["plan"]["costs"]["and_gates"], all, "{option}");
+            }
+            let said = place.run(&line)?.succeeded()?;
+            said.says("lines.c:8: 8 rem of")?.says("a division by a constant takes less")?;
+        }
+    }
+    place.run("explain lines.c --why --protocol spdz")?.failed_with(3)?.says("compute on bits")?;
+    let sort = "explain sort --param n=16 --why --protocol garbled";
+    place.run(sort)?.succeeded()?.says("ANDs in")?;
+    Ok(())
+}

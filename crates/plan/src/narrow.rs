@@ -22,6 +22,7 @@ mod views;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::{OPERANDS_MAX, RESULTS_MAX};
@@ -50,6 +51,8 @@ pub struct NarrowOptions<'a> {
     pub has_rounds: bool,
     /// Memory for the tables of a pass.
     pub planner_memory_bytes: u64,
+    /// Hears after each instruction of the program how many were written so far.
+    pub written_after_each: &'a dyn Fn(u64),
 }
 
 /// Facts and bits of a value of the program that narrowing relies on.
@@ -139,7 +142,11 @@ pub fn narrow<R: Read + Seek + Send, W: Write>(
     find_demands(program, &mut facts, &mut notes, &mut tables)?;
     let description = program.description().clone();
     let mut writer = ProgramWriter::new(output, FileKind::Program)?;
-    let emit = |i: &Instruction| Ok(writer.push(i)?);
+    let written = Cell::new(0);
+    let emit = |i: &Instruction| {
+        written.set(written.get() + 1);
+        Ok(writer.push(i)?)
+    };
     let (emitter, values) = (Emitter::new(emit), NameTable::new());
     let mut narrowing = Narrowing { options, emitter, values, claim, is_narrower: false };
     let count = program.instruction_count();
@@ -151,6 +158,7 @@ pub fn narrow<R: Read + Seek + Send, W: Write>(
         decode(&instructions, &bytes, &mut found);
         for (i, notes) in instructions.iter().zip(&found) {
             narrowing.step(i, notes)?;
+            (options.written_after_each)(written.get());
             index += 1;
             narrowing.values.count(&mut tables, 0, Position { read: index, all: count })?;
         }

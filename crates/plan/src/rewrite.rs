@@ -34,7 +34,8 @@ pub struct Rewritten<W> {
     pub written: FileSummary,
 }
 
-/// Rewrites `program`, into what `output` returns; nothing if no rule applies.
+/// Rewrites `program`, into what `output` returns; nothing if no rule applies. `written_after_each` hears after each
+/// instruction of the program how many were written so far.
 ///
 /// # Errors
 /// If reading or writing fails, or if `memory_bytes` do not hold a name for each value alive.
@@ -43,13 +44,14 @@ pub fn rewrite<R: Read + Seek + Send, W: Write>(
     output: impl FnOnce() -> W,
     scratch: &Scratch,
     memory_bytes: u64,
+    written_after_each: impl FnMut(u64),
 ) -> Result<Option<Rewritten<W>>, Error> {
     let (mut window, mut instructions, mut made) = (Window::default(), Vec::new(), Vec::new());
     for frame in 0..program.frame_count() {
         program.read_frame(frame, &mut instructions)?;
         window.rewrite(&instructions, &mut made);
         if window.applied {
-            return write(program, output(), scratch, memory_bytes).map(Some);
+            return write(program, output(), scratch, memory_bytes, written_after_each).map(Some);
         }
     }
     Ok(None)
@@ -60,6 +62,7 @@ fn write<R: Read + Seek + Send, W: Write>(
     output: W,
     scratch: &Scratch,
     memory_bytes: u64,
+    mut written_after_each: impl FnMut(u64),
 ) -> Result<Rewritten<W>, Error> {
     let description = program.description().clone();
     let count = program.instruction_count();
@@ -68,7 +71,7 @@ fn write<R: Read + Seek + Send, W: Write>(
     let mut next_uses = annotate(program, scratch.file(), memory_bytes, PortOrder::Given)?;
     let (mut window, mut made) = (Window::default(), Vec::new());
     let (mut names, mut next_name): (NameTable<u64>, u64) = (NameTable::new(), 0);
-    let mut index = 0;
+    let (mut index, mut written_count) = (0, 0);
     for_each_frame(program, &mut next_uses, |instructions, uses| {
         window.rewrite(instructions, &mut made);
         for i in &mut made {
@@ -87,6 +90,8 @@ fn write<R: Read + Seek + Send, W: Write>(
             writer.push(i)?;
             names.count(&mut tables, 0, Position { read: index, all: count })?;
         }
+        window.ends.iter().for_each(|end| written_after_each(written_count + *end as u64));
+        written_count += made.len() as u64;
         // Values may be used in the frame once more than the program says, and then no more.
         (FIRST_NEW_NAME..window.next_name).for_each(|name| names.remove(name));
         for (i, uses) in instructions.iter().zip(uses) {
@@ -122,6 +127,8 @@ struct Window {
     now: HashMap<u64, Definition>,
     /// How often a value is used in the frame.
     uses: HashMap<u64, u32>,
+    /// How many instructions of the frame are written after each of its instructions.
+    ends: Vec<usize>,
     /// Whether anything was rewritten.
     applied: bool,
     /// The next name of a value that is not in the program; they begin anew with each frame.
@@ -131,7 +138,8 @@ struct Window {
 impl Default for Window {
     fn default() -> Window {
         let (before, now, uses) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Window { before, now, uses, applied: false, next_name: FIRST_NEW_NAME }
+        let (ends, applied, next_name) = (Vec::new(), false, FIRST_NEW_NAME);
+        Window { before, now, uses, ends, applied, next_name }
     }
 }
 
@@ -142,8 +150,10 @@ impl Window {
         self.next_name = FIRST_NEW_NAME;
         self.before = std::mem::take(&mut self.now);
         self.uses.clear();
+        self.ends.clear();
         let may_apply = |i: &Instruction| matches!(i.op, Op::And | Op::Or | Op::Div | Op::Rem);
         if !instructions.iter().any(may_apply) {
+            self.ends.extend(1..=instructions.len());
             return made.extend_from_slice(instructions);
         }
         let operands = instructions.iter().flat_map(|i| i.operands());
@@ -161,6 +171,7 @@ impl Window {
                 }
                 None => self.rewrite_bitwise(i, made),
             }
+            self.ends.push(made.len());
         }
     }
 

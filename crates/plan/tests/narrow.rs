@@ -202,7 +202,12 @@ fn narrowed(
     let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
     let (has_rounds, and_gates) = (seed.is_multiple_of(2), |i: &Instruction| and_gates(seed, i));
     let options =
-        NarrowOptions { and_gates: &and_gates, has_rounds, planner_memory_bytes: 64 << 20 };
+        NarrowOptions {
+            and_gates: &and_gates,
+            has_rounds,
+            planner_memory_bytes: 64 << 20,
+            written_after_each: &|_| (),
+        };
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
     let made = narrow(&mut reader, Vec::new(), &scratch, options, claim);
@@ -296,7 +301,7 @@ fn rewritten(
     let bytes = to_bytes(FileKind::Program, program, description).expect("in memory");
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
-    let made = rewrite(&mut reader, Vec::new, &scratch, 64 << 20).expect("in memory");
+    let made = rewrite(&mut reader, Vec::new, &scratch, 64 << 20, |_| ()).expect("in memory");
     made.map(|made| instructions(made.output)).transpose()
 }
 

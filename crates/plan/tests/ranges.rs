@@ -351,6 +351,7 @@ fn chosen_sharings_change_no_value() {
                 and_gates: &and_gates,
                 has_rounds: true,
                 planner_memory_bytes: MEMORY,
+                written_after_each: &|_| (),
             };
             narrow(program, Vec::new(), &scratch, options, |claim| widths.note(claim))?;
             let mut model = SharingModel::new();

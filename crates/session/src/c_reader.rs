@@ -22,7 +22,7 @@ use phineus_frontend::{Arguments, ColumnRange, Parameter, Program, ProgramError,
 use crate::failure::Failure;
 use crate::leftovers::Leftovers;
 
-use messages::{ProgramInfo, Question, RangeMessage, Reply, TraceSizes};
+use messages::{ProgramInfo, Question, RangeMessage, Reply, SourceMessage, TraceSizes};
 use process::ReaderProcess;
 
 pub use process::answer;
@@ -74,14 +74,15 @@ impl ReadApart {
         let sizes = TraceSizes::of(arguments);
         let mut reader = self.reader();
         let (answer, _) = reader.ask(&Question::Trace(sizes.clone()), &[])?;
-        let Reply::Traced { description, hash, instruction_count, file_bytes, ranges } = answer
+        let Reply::Traced { description, hash, instruction_count, file_bytes, ranges, sources } = answer
         else {
             return Err(unexpected());
         };
         reader.copy(file_bytes, output)?;
         *self.ranges.lock().unwrap_or_else(PoisonError::into_inner) = Some((sizes, ranges));
         let written = FileSummary { hash: Hash(hash), instruction_count, file_bytes };
-        Ok(Traced { description: *description, written })
+        let sources = sources.map(SourceMessage::map);
+        Ok(Traced { description: *description, written, sources })
     }
 }
 

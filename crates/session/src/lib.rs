@@ -70,6 +70,7 @@ pub mod sharing_candidates;
 pub mod sharing_choice;
 pub mod sizing;
 pub mod slices;
+pub mod source_costs;
 pub mod statistics;
 pub mod stored;
 pub mod text_key;

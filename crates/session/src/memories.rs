@@ -164,6 +164,7 @@ fn written_beside(traced: &TracedFile, file: ScratchFile, written: Traced) -> Tr
         hash: written.written.hash,
         description: written.description,
         blocks: None,
+        sources: None,
         ..traced.clone()
     }
 }

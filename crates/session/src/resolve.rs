@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use phineus_bytecode::binary::MAGIC;
 use phineus_bytecode::limits::VALUE_WIRES_MAX;
@@ -284,6 +285,7 @@ pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
         hash: reader.hash(),
         kind: reader.kind(),
         blocks: None,
+        sources: None,
     })
 }
 
@@ -355,11 +357,13 @@ pub fn trace(
     let traced = trace_into(program, arguments, file.clone())?;
     program.rest();
     let file = ProgramFile::new(file);
+    let sources = traced.sources.map(Arc::new);
     if let Some(blocks) = traced_blocks(&file, |description| description.parties.len())? {
-        return Ok(blocks);
+        return Ok(TracedFile { sources, ..blocks });
     }
     Ok(TracedFile {
         blocks: None,
+        sources,
         file,
         computing: traced.description.parties.len(),
         description: traced.description,

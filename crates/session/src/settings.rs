@@ -24,6 +24,8 @@ pub struct ProgramChoice {
     pub program: Option<String>,
     /// Public parameters: name and value.
     pub parameters: Vec<(String, String)>,
+    /// Whether the source line of each instruction is noted ([`crate::source_costs`]).
+    pub notes_sources: bool,
 }
 
 /// Numbers of rows, for sessions that read no values.

@@ -76,6 +76,9 @@ pub fn traced_for(
         (resolved, Some(mut arguments)) => {
             binding::set_rows(&mut arguments, &files);
             stated.iter().for_each(|(port, rows)| arguments.set_rows(port, *rows));
+            if choice.notes_sources {
+                arguments.ask_for_sources();
+            }
             trace(resolved.program().expect("only files have none"), &arguments, scratch)?
         }
         (_, None) => unreachable!("a program has arguments"),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use phineus_bytecode::{BlockDirectory, Column, Description, FileKind, Flow, Hash, Table};
+use phineus_frontend::SourceMap;
 use phineus_plan::ScratchFile;
 
 use crate::failure::{Failure, codes};
@@ -23,14 +24,16 @@ pub struct TracedFile {
     pub computing: usize,
     /// The blocks, if there are several.
     pub blocks: Option<Arc<TracedBlocks>>,
+    /// Source lines of the instructions, if they were noted.
+    pub sources: Option<Arc<SourceMap>>,
 }
 
 impl TracedFile {
     /// This program of one block, or block, as a stage of planning has written it to `file`.
     pub fn rewritten(&self, file: ScratchFile, hash: Hash) -> TracedFile {
         let file = ProgramFile::new_block(file, self.file.program());
-        let (kind, blocks) = (FileKind::Program, None);
-        TracedFile { file, hash, kind, blocks, ..self.clone() }
+        let (kind, blocks, sources) = (FileKind::Program, None, None);
+        TracedFile { file, hash, kind, blocks, sources, ..self.clone() }
     }
 }
 
@@ -69,7 +72,7 @@ pub fn traced_blocks(
         let reader = file.reader()?;
         let (description, hash, kind) =
             (reader.description().clone(), reader.hash(), reader.kind());
-        Ok(TracedFile { file, description, hash, kind, computing, blocks: None })
+        Ok(TracedFile { file, description, hash, kind, computing, blocks: None, sources: None })
     };
     let parts = blocks.places.iter().enumerate().map(part).collect::<Result<_, Failure>>()?;
     Ok(Some(TracedFile {
@@ -79,6 +82,7 @@ pub fn traced_blocks(
         kind: blocks.kind,
         computing,
         blocks: Some(Arc::new(TracedBlocks { flow: blocks.flow, parts })),
+        sources: None,
     }))
 }
 

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
-use crate::decimal;
 use crate::text::normalized;
 use crate::text_key::TextKey;
+use crate::{decimal, float};
 
 /// Bits of the widest integers of which a program states values.
 const STATED_WIDTH_MAX: u16 = 128;
@@ -135,7 +135,7 @@ impl TableCell<'_> {
                 integer(*number, column)
             }
             // A whole number has one text only.
-            (TableCell::Integer(number), Encoding::Text | Encoding::Fixed(_)) => {
+            (TableCell::Integer(number), Encoding::Text | Encoding::Fixed(_) | Encoding::Float) => {
                 parsed(&number.to_string())
             }
             (TableCell::Decimal { number, scale }, Encoding::Number) => {
@@ -147,7 +147,7 @@ impl TableCell<'_> {
                     }
                 }
             }
-            (TableCell::Decimal { number, scale }, Encoding::Fixed(_)) => {
+            (TableCell::Decimal { number, scale }, Encoding::Fixed(_) | Encoding::Float) => {
                 parsed(&decimal_text(number, *scale))
             }
             (TableCell::Decimal { .. }, _) => refused("a decimal number"),
@@ -165,6 +165,10 @@ impl TableCell<'_> {
                 parsed(&number.to_string())
             }
             (TableCell::Double(number), Encoding::Fixed(_)) => parsed(&number.to_string()),
+            (TableCell::Half(number) | TableCell::Single(number), Encoding::Float) => {
+                nearest_float((*number).into(), element.width())
+            }
+            (TableCell::Double(number), Encoding::Float) => nearest_float(*number, element.width()),
             (TableCell::Half(_) | TableCell::Single(_) | TableCell::Double(_), _) => {
                 refused("a floating-point number")
             }
@@ -173,7 +177,7 @@ impl TableCell<'_> {
             }
             (TableCell::Bytes(_), _) => refused("binary"),
             (TableCell::Date(days), Encoding::Text) => parsed(&date_text(*days)),
-            (TableCell::Date(days), Encoding::Number | Encoding::Fixed(_)) => {
+            (TableCell::Date(days), Encoding::Number | Encoding::Fixed(_) | Encoding::Float) => {
                 Err(format!("'{}' is a date{DATES}", date_text(*days)))
             }
             (TableCell::Date(_), Encoding::Hex) => refused("a date"),
@@ -209,7 +213,18 @@ fn wanted(column: &Column) -> String {
         Encoding::Hex => format!("{} bits in hexadecimal", column.element.width()),
         Encoding::Text => "text".to_owned(),
         Encoding::Fixed(_) => "a decimal number".to_owned(),
+        Encoding::Float => format!("a floating-point number of {} bits", column.element.width()),
     }
+}
+
+/// The bits of the number of `width` bits nearest to a float of a file.
+fn nearest_float(number: f64, width: u16) -> Result<Lane, String> {
+    let bits = float::bits_of(number, width);
+    if float::number_of(bits, width).is_infinite() && number.is_finite() {
+        let text = shown_float(number);
+        return Err(format!("'{text}' is beyond the largest number of {width} bits"));
+    }
+    Ok(Lane::from(bits))
 }
 
 /// Largest whole number up to which a float of 16 bits represents all of them.
@@ -269,7 +284,9 @@ fn decimal_text(number: &WholeNumber, scale: i32) -> String {
 }
 
 /// A float without a long row of zeros.
-fn shown_float(number: impl Into<f64> + Copy + std::fmt::Display + std::fmt::LowerExp) -> String {
+pub(crate) fn shown_float(
+    number: impl Into<f64> + Copy + std::fmt::Display + std::fmt::LowerExp,
+) -> String {
     match number.into().abs() {
         0.0 | 1e-5..1e16 => number.to_string(),
         _ if number.into().is_finite() => format!("{number:e}"),
@@ -317,6 +334,7 @@ pub fn format_value(value: Lane, column: &Column) -> String {
             format!("{value:0digits$x}", digits = usize::from(width).div_ceil(4))
         }
         Encoding::Fixed(fraction) => decimal::format(value, column.element, fraction),
+        Encoding::Float => float::format(value, width),
     }
 }
 
@@ -339,6 +357,7 @@ pub fn parse_text(
         }
         Encoding::Text => Ok(hash_text(&normalized(field), element.width(), text_key)),
         Encoding::Fixed(fraction) => decimal::parse(field.trim(), element, fraction),
+        Encoding::Float => float::parse(field.trim(), element.width()),
     }
 }
 

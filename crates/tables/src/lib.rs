@@ -16,6 +16,7 @@ mod content;
 mod csv;
 pub mod decimal;
 mod error;
+mod float;
 mod format;
 mod header;
 mod input;

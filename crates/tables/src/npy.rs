@@ -1,8 +1,8 @@
-//! Tables in NumPy's format (`.npy`): integers in binary, for inputs and outputs that are large.
+//! Tables in NumPy's format (`.npy`): numbers in binary, for inputs and outputs that are large.
 //!
 //! Source: NumPy's `numpy.lib.format` (NEP 1), versions 1.0, 2.0 and 3.0. Of it are taken: integers of
-//! 8 to 64 bits and booleans, little-endian, in C order, of one dimension (a column) or two (rows and
-//! columns). Columns have no names: they are those of the input, in its order, and must be as many,
+//! 8 to 64 bits, booleans, and floating-point numbers of 16 to 64 bits, little-endian, in C order, of one
+//! dimension (a column) or two (rows and columns). Columns have no names: they are those of the input, in its order, and must be as many,
 //! unless `--column` gives their numbers.
 //!
 //! Cost: one pass, row by row, through a buffer of [`BUFFER_BYTES`]; memory is the packed table,
@@ -21,12 +21,13 @@ use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 use zeroize::Zeroizing;
 
 pub(crate) use header::MAGIC;
-use header::{NpyHeader, Numbers};
+use header::{NpyHeader, NumberKind, Numbers};
 
 use crate::cell::{TableCell, WholeNumber};
 use crate::content::{Content, ContentHash, ContentReader};
 use crate::csv::ROW_BYTES_MAX;
 use crate::error::{Error, RefusalKind, RowLocation, TableFaults};
+use crate::float::{bits_of, number_of};
 use crate::sink::{ResultHeader, TableSink};
 use crate::source::{self, ReadFault, RowReader, Survey, TableSource};
 
@@ -46,7 +47,7 @@ impl NumpyFile {
         let mut input = self.0.reader()?;
         let refused = |what: String| {
             Error::refused(RefusalKind::Malformed, self.0.name(), what)
-                .remedy("write it with numpy.save, as an array of integers in C order")
+                .remedy("write it with numpy.save, as an array of numbers in C order")
         };
         let mut magic = [0; MAGIC.len()];
         if input.read_exact(&mut magic).is_err() || magic != MAGIC {
@@ -149,7 +150,7 @@ impl RowReader for NumpyRows<'_> {
     fn cell(&self, column: usize) -> TableCell<'_> {
         let size = self.header.numbers.bytes;
         let bytes = &self.buffer[self.position + column * size..][..size];
-        TableCell::Integer(number(bytes, self.header.numbers))
+        number(bytes, self.header.numbers)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Option<ContentHash>, String> {
@@ -162,14 +163,20 @@ impl RowReader for NumpyRows<'_> {
 }
 
 /// A number as it lies in a file.
-fn number(bytes: &[u8], numbers: Numbers) -> WholeNumber {
+fn number(bytes: &[u8], numbers: Numbers) -> TableCell<'static> {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
     let pattern = u64::from_le_bytes(wide);
-    let unused = 64 - 8 * bytes.len() as u32;
-    match numbers.signed {
-        true => WholeNumber::from(i128::from(((pattern << unused) as i64) >> unused)),
-        false => WholeNumber::from(pattern),
+    let width = 8 * bytes.len() as u16;
+    let unused = 64 - width;
+    match (numbers.kind, width) {
+        (NumberKind::Signed, _) => TableCell::Integer(WholeNumber::from(i128::from(
+            ((pattern << unused) as i64) >> unused,
+        ))),
+        (NumberKind::Unsigned, _) => TableCell::Integer(WholeNumber::from(pattern)),
+        (NumberKind::Float, 16) => TableCell::Half(number_of(pattern, width) as f32),
+        (NumberKind::Float, 32) => TableCell::Single(number_of(pattern, width) as f32),
+        (NumberKind::Float, _) => TableCell::Double(number_of(pattern, width)),
     }
 }
 
@@ -177,18 +184,30 @@ fn number(bytes: &[u8], numbers: Numbers) -> WholeNumber {
 pub(crate) fn numbers_of(columns: &[Column]) -> Result<Numbers, String> {
     if let Some(column) = columns.iter().find(|c| matches!(c.encoding, Encoding::Fixed(_))) {
         let name = &column.name;
-        return Err(format!("column '{name}' has a fraction, and .npy is written of integers"));
+        return Err(format!(
+            "column '{name}' has a fraction, and .npy is written of integers or floating-point numbers"
+        ));
     }
     let widths = columns.iter().map(|column| (column, column.element.width()));
     if let Some((column, width)) = widths.clone().find(|(_, width)| *width > 64) {
         return Err(format!("column '{}' has {width} bits, and .npy at most 64", column.name));
     }
+    let is_float = |column: &Column| column.encoding == Encoding::Float;
+    if columns.iter().any(is_float) {
+        if let Some(column) = columns.iter().find(|column| !is_float(column)) {
+            let name = &column.name;
+            return Err(format!("column '{name}' is of integers beside floating-point numbers"));
+        }
+        let bits = widths.map(|(_, width)| width).max().unwrap_or(64);
+        return Ok(Numbers { bytes: usize::from(bits / 8), kind: NumberKind::Float });
+    }
     let signed = columns.iter().any(is_signed);
     // An unsigned value beside signed ones needs a bit more.
     let bits = widths.map(|(column, width)| width + u16::from(signed && !is_signed(column)));
     let bits = bits.max().unwrap_or(1);
+    let kind = if signed { NumberKind::Signed } else { NumberKind::Unsigned };
     match [8u16, 16, 32, 64].into_iter().find(|&size| bits <= size) {
-        Some(size) => Ok(Numbers { bytes: usize::from(size / 8), signed }),
+        Some(size) => Ok(Numbers { bytes: usize::from(size / 8), kind }),
         None => Err("has signed columns and unsigned ones of 64 bits".to_owned()),
     }
 }
@@ -223,7 +242,7 @@ impl<W: Write> NumpySink<W> {
 
 impl<W: Write> TableSink for NumpySink<W> {
     fn begin(&mut self, head: &ResultHeader<'_>) -> Result<(), Error> {
-        assert!(head.own.is_empty(), "an array of integers has no text");
+        assert!(head.own.is_empty(), "an array of numbers has no text");
         let refused = |what: String| {
             Error::refused(RefusalKind::NotWritable, "the result", what).remedy("write it as .csv")
         };
@@ -236,7 +255,16 @@ impl<W: Write> TableSink for NumpySink<W> {
     /// A row without a result is zeros.
     fn row(&mut self, _: &[TableCell<'_>], values: &[Option<Lane>]) -> Result<(), Error> {
         for (value, column) in values.iter().zip(&self.columns) {
-            let bytes: [u8; 32] = extended(value.unwrap_or_default(), column).to_le_bytes();
+            let value = value.unwrap_or_default();
+            let bytes: [u8; 32] = match column.encoding {
+                Encoding::Float => {
+                    let number = number_of(value.as_limbs()[0], column.element.width());
+                    Lane::from(bits_of(number, 8 * self.value_bytes as u16)).to_le_bytes()
+                }
+                Encoding::Number | Encoding::Hex | Encoding::Text | Encoding::Fixed(_) => {
+                    extended(value, column).to_le_bytes()
+                }
+            };
             self.buffer.extend_from_slice(&bytes[..self.value_bytes]);
             if self.buffer.len() >= BUFFER_BYTES {
                 self.output.write_all(&self.buffer)?;

@@ -76,7 +76,7 @@ impl ResultHeader<'_> {
 pub enum Format {
     /// Comma-separated values with a header.
     Csv,
-    /// An array of integers as NumPy has it.
+    /// An array of numbers as NumPy has it.
     Npy,
     /// A Parquet file.
     #[cfg(feature = "arrow")]

@@ -373,6 +373,7 @@ fn named(elements: impl Iterator<Item = ElementType>) -> Vec<Column> {
         encoding: match index % 4 {
             1 if element.width() <= FIXED_WIDTH_MAX => Encoding::Fixed((7 * index % 64) as u8),
             2 => Encoding::Hex,
+            3 if matches!(element.width(), 16 | 32 | 64) => Encoding::Float,
             _ => Encoding::Number,
         },
     };

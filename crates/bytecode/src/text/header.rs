@@ -11,8 +11,12 @@ use crate::rows_of::RowsOf;
 use crate::text::line::{LineCursor, LineError, Parsed};
 use crate::text::state_lines;
 
-const ENCODINGS: [(Encoding, &str); 3] =
-    [(Encoding::Number, "number"), (Encoding::Hex, "hex"), (Encoding::Text, "text")];
+const ENCODINGS: [(Encoding, &str); 4] = [
+    (Encoding::Number, "number"),
+    (Encoding::Hex, "hex"),
+    (Encoding::Text, "text"),
+    (Encoding::Float, "float"),
+];
 
 /// Before the bits behind the point.
 const FIXED: &str = "fixed";
@@ -202,7 +206,7 @@ impl HeaderParser {
         let fraction = word.strip_prefix(FIXED).and_then(|bits| bits.parse().ok());
         let encoding = named.or(fraction.map(Encoding::Fixed)).ok_or_else(|| LineError {
             at: encoding_at,
-            what: format!("'{word}' is not an encoding: write number, hex, text or fixed16"),
+            what: format!("'{word}' is not an encoding: write number, hex, text, float or fixed16"),
         })?;
         let column = Column { name, element, encoding };
         let description = &mut self.description;

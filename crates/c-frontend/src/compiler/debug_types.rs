@@ -18,6 +18,10 @@ pub(crate) enum CType {
         /// Bits behind the point of a fixed-point number.
         fraction: Option<u8>,
     },
+    /// `_Float16`, `float` or `double`.
+    Float {
+        bytes: u64,
+    },
     Array(Box<CType>, u64, u64),
     /// Fields with offsets, and the size.
     Struct(Vec<(String, u64, CType)>, u64),
@@ -30,7 +34,7 @@ impl CType {
     /// Bytes that one takes in memory.
     pub(crate) fn size_bytes(&self) -> u64 {
         match self {
-            CType::Integer { bytes, .. } => *bytes,
+            CType::Integer { bytes, .. } | CType::Float { bytes } => *bytes,
             CType::Array(_, _, bytes) | CType::Struct(_, bytes) => *bytes,
             CType::Pointer(_) => 8,
             CType::Void | CType::Unsupported(_) => 0,
@@ -123,6 +127,7 @@ impl DebugTypes {
                 "DW_ATE_unsigned" | "DW_ATE_unsigned_char" => {
                     CType::Integer { bytes, signed: false, is_bool: false, fraction: None }
                 }
+                "DW_ATE_float" if bytes <= 8 => CType::Float { bytes },
                 _ => CType::Unsupported(format!("'{}'", node.text("name"))),
             },
             ("DIDerivedType", "DW_TAG_pointer_type") if in_structure => {

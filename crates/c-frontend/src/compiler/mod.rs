@@ -47,6 +47,10 @@ pub(crate) const UNSET_IS_ZERO: &str = "-ftrivial-auto-var-init=zero";
 const UNSET_BYTES_MAX: &str = "-ftrivial-auto-var-init-max-size=2147483647";
 const _: () = assert!(OBJECT_BYTES_MAX == 2_147_483_647);
 
+/// The same result of floating-point operations on all machines: no product and sum are rounded together. Functions
+/// such as `sqrt` compute and set no `errno`.
+pub(crate) const FLOAT_FLAGS: [&str; 2] = ["-ffp-contract=off", "-fno-math-errno"];
+
 const FLAGS: [&str; 15] = [
     "-O1",
     "-Xclang",
@@ -125,7 +129,7 @@ impl Compiler {
         std::fs::write(&wrapper, text)?;
         let bitcode = self.folder.path().join("program.bc");
         let mut command = self.command();
-        command.args(FLAGS).args(defines(sizes)).args(["-c", "-emit-llvm", "-o"]);
+        command.args(FLAGS).args(FLOAT_FLAGS).args(defines(sizes)).args(["-c", "-emit-llvm", "-o"]);
         command.arg(&bitcode).arg(&wrapper);
         self.run(command)?;
         Ok(bitcode)

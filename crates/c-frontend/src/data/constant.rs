@@ -12,6 +12,6 @@ pub(crate) fn data_of(constant: &Constant) -> CellValue {
         Constant::Global(index, offset) => CellValue::Pointer(*index, *offset),
         Constant::Function(index) => CellValue::Function(*index),
         Constant::Many(elements) => CellValue::Many(elements.iter().map(data_of).collect()),
-        Constant::Float | Constant::Unsupported => CellValue::Poison,
+        Constant::UnsupportedFloat | Constant::Unsupported => CellValue::Poison,
     }
 }

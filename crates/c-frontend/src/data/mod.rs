@@ -1,6 +1,7 @@
 //! [`CellValue`]: content of a register or a memory cell while a program is executed.
 
 pub(crate) mod constant;
+pub(crate) mod float;
 pub(crate) mod fold;
 pub(crate) mod lanes;
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod casts;
+pub(crate) mod float;
 pub(crate) mod lanes;
 pub(crate) mod opened;
 pub(crate) mod record;
@@ -26,6 +27,8 @@ pub(crate) struct Emitter {
     pub(crate) tracer: Tracer,
     /// Whether products of vectors and factors may be parts of a product of matrices.
     pub(crate) delays_products: bool,
+    /// Whether the tracer is told where the program is.
+    pub(crate) notes_sources: bool,
     /// Whether nothing may be recorded.
     pub(crate) is_dry_run: bool,
     cache: LaneCache,
@@ -38,6 +41,7 @@ impl Emitter {
         Emitter {
             tracer: tracer.clone(),
             delays_products: false,
+            notes_sources: tracer.notes_sources(),
             is_dry_run: false,
             cache: LaneCache::default(),
             known_zeros: KnownZeros::new(),

@@ -7,6 +7,7 @@ pub(crate) mod arithmetic;
 pub(crate) mod conditions;
 pub(crate) mod dry_run;
 pub(crate) mod elements;
+pub(crate) mod float;
 pub(crate) mod index;
 pub(crate) mod lanes;
 pub(crate) mod pick;
@@ -21,6 +22,7 @@ use crate::emit::Emitter;
 use crate::evaluate::dry_run::DryRun;
 use crate::evaluate::report::{ExecutionStop, Report};
 use crate::evaluate::scope::EnclosingRegions;
+use crate::ir::InstructionLocation;
 
 /// Evaluates operations on data, records those on secrets and reports mistakes.
 pub(crate) struct OperationEvaluator {
@@ -45,6 +47,14 @@ impl OperationEvaluator {
             Some(_) => Err(ExecutionStop::Abandon),
             None => self.report.error(message.into(), remedy),
         }
+    }
+
+    /// Goes on at a place of the program.
+    pub(crate) fn go_to(&mut self, place: InstructionLocation) {
+        if self.emit.notes_sources && self.report.place != place {
+            self.emit.tracer.state_source(self.report.file(place), place.line);
+        }
+        self.report.place = place;
     }
 
     /// Notes something once about the current place.

@@ -38,6 +38,11 @@ impl Report {
         }
     }
 
+    /// The name of the file of a place.
+    pub(crate) fn file(&self, place: InstructionLocation) -> &str {
+        self.files.get(usize::from(place.file)).map_or("", String::as_str)
+    }
+
     /// The current place for people.
     pub(crate) fn spot(&self) -> SourceLocation {
         self.place.spot(&self.files)

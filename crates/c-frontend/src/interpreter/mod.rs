@@ -184,14 +184,14 @@ impl<'m> Interpreter<'m> {
                 continue;
             }
             if instruction.place.line > 0 {
-                self.access.values.report.place = instruction.place;
+                self.access.values.go_to(instruction.place);
             }
             frame.position = (block, index);
             let data = self.execute(frame, &instruction.kind)?;
             frame.registers[instruction.result as usize] = data;
         }
         if code.place.line > 0 {
-            self.access.values.report.place = code.place;
+            self.access.values.go_to(code.place);
         }
         self.terminate(frame, block, until)
     }

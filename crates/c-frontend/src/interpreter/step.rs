@@ -28,6 +28,10 @@ impl<'m> Interpreter<'m> {
             OperationKind::Unary(op, from, to, a) => {
                 self.access.values.unary(*op, *from, *to, &frame.get(*a))
             }
+            OperationKind::Float(op, from, to, operands) => {
+                let operands: Vec<CellValue> = operands.iter().map(|o| frame.get(*o)).collect();
+                self.access.values.float(*op, *from, *to, &operands.iter().collect::<Vec<_>>())
+            }
             OperationKind::Select(width, [condition, a, b]) => self.access.values.select(
                 &frame.get(*condition),
                 &frame.get(*a),

@@ -3,10 +3,12 @@
 pub(crate) mod bounds;
 pub(crate) mod compare;
 pub(crate) mod control_flow;
+pub(crate) mod float;
 pub(crate) mod liveness;
 pub(crate) mod module;
 
 use crate::diagnostic::SourceLocation;
+use crate::ir::float::FloatOperation;
 
 /// Where an instruction came from: file (an index), line and column, counted from 1; 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,8 +46,8 @@ pub(crate) enum Constant {
     Global(u32, i64),
     Function(u32),
     Many(Vec<Constant>),
-    /// Floating point, which there is not.
-    Float,
+    /// Floating point of another format than those of C's `float` and `double`.
+    UnsupportedFloat,
     /// Something that has no meaning here.
     Unsupported,
 }
@@ -54,12 +56,12 @@ pub(crate) enum Constant {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Void,
-    /// An integer of 1 to 128 bits.
+    /// An integer of 1 to 128 bits, or the bits of a floating-point number of 16, 32 or 64.
     Integer(u16),
     Pointer,
     /// Elements with their offsets, and the size of all.
     Many(Vec<(Type, u64)>, u64),
-    /// Floating point, or wider than 128 bits.
+    /// Floating point of another format, or wider than 128 bits.
     Unsupported(String),
 }
 
@@ -153,6 +155,8 @@ pub(crate) enum OperationKind {
     Compare(Compare, u16, [IrOperand; 2]),
     /// Operation, from and to width.
     Unary(Unary, u16, u16, IrOperand),
+    /// Operation, width of the operands and of the result.
+    Float(FloatOperation, u16, u16, Vec<IrOperand>),
     /// Width, condition, both.
     Select(u16, [IrOperand; 3]),
     /// Funnel shift to the left or right of the width.
@@ -220,7 +224,9 @@ impl OperationKind {
             OperationKind::Address(base, _, indices) => {
                 [*base].into_iter().chain(indices.iter().map(|index| index.operand)).collect()
             }
-            OperationKind::Call(_, operands) | OperationKind::Heap(operands, _) => operands.clone(),
+            OperationKind::Call(_, operands)
+            | OperationKind::Heap(operands, _)
+            | OperationKind::Float(_, _, _, operands) => operands.clone(),
             OperationKind::CallPointer(target, operands) => {
                 [*target].into_iter().chain(operands.iter().copied()).collect()
             }

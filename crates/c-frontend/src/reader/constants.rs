@@ -1,9 +1,10 @@
 //! Constants, and addresses whose offsets are constant.
 
+use crate::data::float;
 use crate::ir::{Constant, Index, IrOperand, Type};
 use crate::reader::ModuleReader;
 use crate::reader::llvm::{LLVMOpcode, LLVMTypeKind, TypeRef, ValueRef};
-use crate::reader::types::FLOAT;
+use crate::reader::types::OTHER_FLOAT;
 
 impl<'m> ModuleReader<'m> {
     /// A constant that is known before the program runs.
@@ -20,9 +21,12 @@ impl<'m> ModuleReader<'m> {
         if value.is_integer() {
             return Constant::Integer(integer(value));
         }
+        if let (Type::Integer(width), Some(number)) = (self.typ(value.typ()), value.float()) {
+            return Constant::Integer(float::public_number(width, number));
+        }
         match self.typ(value.typ()) {
             Type::Pointer if value.is_null() => Constant::Null,
-            Type::Unsupported(what) if what == FLOAT => Constant::Float,
+            Type::Unsupported(what) if what == OTHER_FLOAT => Constant::UnsupportedFloat,
             Type::Many(elements, _) => {
                 let element = |(index, (type_, _)): (usize, &(Type, u64))| match value
                     .aggregate_element(index as u32)

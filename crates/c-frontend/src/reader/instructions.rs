@@ -2,10 +2,14 @@
 
 use crate::carried::address_set::REGISTER_BITS;
 use crate::compiler::library::NO_STOP;
+use crate::ir::float::FloatOperation;
 use crate::ir::{Binary, Compare, IrOperand, OperationKind, Type, Unary};
 use crate::reader::ModuleReader;
+use crate::reader::constants::integer;
+use crate::reader::floats::{float_intrinsic, float_operation};
 use crate::reader::llvm::{LLVMIntPredicate, LLVMOpcode, ValueRef};
-use crate::reader::names::{FunctionNames, NO_FLOAT};
+use crate::reader::names::{FunctionNames, USE_DOUBLE};
+use crate::reader::types::OTHER_FLOAT;
 
 fn unsupported(what: impl Into<String>, remedy: &str) -> Option<OperationKind> {
     Some(OperationKind::Unsupported(what.into(), remedy.to_owned()))
@@ -22,19 +26,23 @@ impl<'m> ModuleReader<'m> {
     ) -> Option<OperationKind> {
         let values = instruction.operands();
         let own = self.typ(instruction.typ());
-        let is_float = |v: &ValueRef<'m>| matches!(self.typ(v.typ()), Type::Unsupported(_));
+        let is_other = |v: &ValueRef<'m>| matches!(self.typ(v.typ()), Type::Unsupported(_));
         let opcode = instruction.opcode();
         let is_call = opcode == LLVMOpcode::LLVMCall;
         if let Type::Unsupported(what) = &own
             && !is_call
         {
-            return unsupported(what.clone(), NO_FLOAT);
+            return unsupported(what.clone(), USE_DOUBLE);
         }
-        if !is_call && values.iter().any(is_float) {
-            return unsupported("floating point", NO_FLOAT);
+        if !is_call && values.iter().any(is_other) {
+            return unsupported(OTHER_FLOAT, USE_DOUBLE);
         }
         if let Some(binary) = binary(opcode) {
             return Some(OperationKind::Binary(binary, own.width(), self.operands(names, &values)));
+        }
+        if let Some(operation) = float_operation(instruction) {
+            let from = self.typ(values[0].typ()).width();
+            return Some(self.float(names, operation, (from, own.width()), &values));
         }
         let mut operand = |index: usize| self.operand(names, values[index]);
         Some(match opcode {
@@ -179,7 +187,12 @@ impl<'m> ModuleReader<'m> {
         function: u32,
     ) -> Option<OperationKind> {
         if let Some(bits) = name.strip_prefix("phineus_reveal_") {
-            return match (bits.parse(), arguments) {
+            let bits = match bits {
+                "float" => Ok(32),
+                "double" => Ok(64),
+                _ => bits.parse(),
+            };
+            return match (bits, arguments) {
                 (Ok(width @ 1..=REGISTER_BITS), [value]) => {
                     Some(OperationKind::Reveal(width, self.operand(names, *value)))
                 }
@@ -222,16 +235,27 @@ impl<'m> ModuleReader<'m> {
     ) -> Option<OperationKind> {
         let stem: Vec<&str> = name.split('.').collect();
         let own = self.typ(call.typ());
-        if matches!(own, Type::Unsupported(_)) {
-            return unsupported("floating point", NO_FLOAT);
+        // Not metadata of the debugger.
+        let is_other = |v: &ValueRef<'m>| matches!(self.typ(v.typ()), Type::Unsupported(what) if what == OTHER_FLOAT);
+        if matches!(own, Type::Unsupported(_)) || arguments.iter().any(is_other) {
+            return unsupported(OTHER_FLOAT, USE_DOUBLE);
         }
         let width = own.width();
+        if let Some(operation) = float_intrinsic(&stem) {
+            let from = self.typ(arguments[0].typ()).width();
+            return Some(self.float(names, operation, (from, width), arguments));
+        }
+        if let ("is", Some(&"fpclass")) = (stem[0], stem.get(1)) {
+            let from = self.typ(arguments[0].typ()).width();
+            let operation = FloatOperation::IsOfClass(integer(arguments[1]) as u16);
+            return Some(self.float(names, operation, (from, width), &arguments[..1]));
+        }
         if let ["vector", "reduce", which, ..] = stem.as_slice() {
             return match reduction(which) {
                 Some(op) => {
                     Some(OperationKind::Reduce(op, width, self.operand(names, arguments[0])))
                 }
-                None => unsupported(format!("the reduction {which}"), NO_FLOAT),
+                None => unsupported(format!("the reduction {which}"), "write a loop"),
             };
         }
         let (first, rest) = (stem[0], stem.get(1..).unwrap_or_default());
@@ -285,7 +309,7 @@ impl<'m> ModuleReader<'m> {
                 "a variable number of arguments".to_owned(),
                 "pass an array and its length",
             ),
-            _ => unsupported(format!("LLVM's {name}"), "write it with integer operations"),
+            _ => unsupported(format!("LLVM's {name}"), "write it with other operations"),
         }
     }
 }

@@ -12,7 +12,7 @@ use inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMTypeRef, LLVMValueRef};
 use inkwell::llvm_sys::target::{
     LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMTargetDataRef,
 };
-pub(crate) use inkwell::llvm_sys::{LLVMIntPredicate, LLVMOpcode, LLVMTypeKind};
+pub(crate) use inkwell::llvm_sys::{LLVMIntPredicate, LLVMOpcode, LLVMRealPredicate, LLVMTypeKind};
 use inkwell::module::Module;
 
 macro_rules! llvm {
@@ -174,6 +174,17 @@ impl<'m> ValueRef<'m> {
     pub(crate) fn operands(self) -> Vec<ValueRef<'m>> {
         let count = llvm!(LLVMGetNumOperands(self.0)).max(0) as u32;
         (0..count).filter_map(|index| some(llvm!(LLVMGetOperand(self.0, index)))).collect()
+    }
+
+    /// The value of a floating-point constant; what a double has no room for is rounded.
+    pub(crate) fn float(self) -> Option<f64> {
+        let mut is_rounded = 0;
+        let is_float = !llvm!(LLVMIsAConstantFP(self.0)).is_null();
+        is_float.then(|| llvm!(LLVMConstRealGetDouble(self.0, &mut is_rounded)))
+    }
+
+    pub(crate) fn float_predicate(self) -> LLVMRealPredicate {
+        llvm!(LLVMGetFCmpPredicate(self.0))
     }
 
     pub(crate) fn predicate(self) -> LLVMIntPredicate {

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod constants;
+pub(crate) mod floats;
 pub(crate) mod globals;
 pub(crate) mod instructions;
 pub(crate) mod llvm;

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use crate::ir::{Constant, IrOperand, OperationKind};
 use crate::reader::llvm::{BlockRef, ValueRef};
-use crate::reader::types::FLOAT;
+use crate::reader::types::OTHER_FLOAT;
 
-/// Remedy for floating point.
-pub(crate) const NO_FLOAT: &str = "use ph_fixed, the fixed-point numbers of phineus.h: PH_FIXED(1.25), \
-    ph_fixed_mul, ph_fixed_div";
+/// Remedy for floating point that is not supported.
+pub(crate) const USE_DOUBLE: &str =
+    "use float or double, or ph_fixed of phineus.h, which costs less";
 
 /// Registers, blocks and constants of the function that is being read.
 pub(crate) struct FunctionNames<'m> {
@@ -27,11 +27,11 @@ impl FunctionNames<'_> {
         });
         let (mut is_float, mut is_unknown) = (false, false);
         for constant in constants {
-            is_float |= matches!(constant, Constant::Float);
+            is_float |= matches!(constant, Constant::UnsupportedFloat);
             is_unknown |= matches!(constant, Constant::Unsupported);
         }
         let (what, remedy) = match (is_float, is_unknown) {
-            (true, _) => (FLOAT, NO_FLOAT),
+            (true, _) => (OTHER_FLOAT, USE_DOUBLE),
             (false, true) => (
                 "a constant that is no integer and no address of a variable or function",
                 "use a variable or a function of this file",

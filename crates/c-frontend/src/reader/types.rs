@@ -4,8 +4,8 @@ use crate::ir::Type;
 use crate::reader::ModuleReader;
 use crate::reader::llvm::{LLVMTypeKind, TypeRef};
 
-/// Name of floating-point types in messages.
-pub(super) const FLOAT: &str = "floating point";
+/// Name of floating-point types in messages that are not those of C's `float` and `double`.
+pub(super) const OTHER_FLOAT: &str = "floating point of this format";
 
 impl<'m> ModuleReader<'m> {
     /// The type with its layout.
@@ -30,12 +30,12 @@ impl<'m> ModuleReader<'m> {
                 let fields = fields.map(|(f, at)| (self.typ(f), self.layout.offset(typ, at)));
                 Type::Many(fields.collect(), self.layout.size(typ))
             }
-            LLVMTypeKind::LLVMHalfTypeKind
-            | LLVMTypeKind::LLVMBFloatTypeKind
-            | LLVMTypeKind::LLVMFloatTypeKind
-            | LLVMTypeKind::LLVMDoubleTypeKind
+            LLVMTypeKind::LLVMHalfTypeKind => Type::Integer(16),
+            LLVMTypeKind::LLVMFloatTypeKind => Type::Integer(32),
+            LLVMTypeKind::LLVMDoubleTypeKind => Type::Integer(64),
+            LLVMTypeKind::LLVMBFloatTypeKind
             | LLVMTypeKind::LLVMX86_FP80TypeKind
-            | LLVMTypeKind::LLVMFP128TypeKind => Type::Unsupported(FLOAT.to_owned()),
+            | LLVMTypeKind::LLVMFP128TypeKind => Type::Unsupported(OTHER_FLOAT.to_owned()),
             _ => Type::Unsupported("a type that is no integer".to_owned()),
         }
     }

@@ -115,6 +115,17 @@ fn collect(
             });
             Ok(())
         }
+        CType::Float { bytes } => {
+            let name = if path.is_empty() { parameter } else { path };
+            leaves.push(TableColumn {
+                name: name.to_owned(),
+                offset,
+                bytes: *bytes,
+                element: ElementType::unsigned(*bytes as u16 * 8),
+                encoding: Encoding::Float,
+            });
+            Ok(())
+        }
         CType::Array(inner, count, _) => {
             let name = if path.is_empty() { parameter } else { path };
             for index in 0..*count {
@@ -131,9 +142,8 @@ fn collect(
             Ok(())
         }
         CType::Unsupported(what) if what.contains("float") || what.contains("double") => {
-            let remedy =
-                "make it ph_fixed, a fixed-point number of phineus.h: 1.25 is PH_FIXED(1.25)";
-            Err((format!("'{parameter}' is floating point"), remedy))
+            let what = format!("'{parameter}' is {what}, floating point of another format");
+            Err((what, "make it float or double, or ph_fixed of phineus.h, which costs less"))
         }
         CType::Unsupported(what) => {
             Err((format!("'{parameter}' has {what}"), "use integers, arrays and structures"))
@@ -149,6 +159,10 @@ fn collect(
 fn narrow(name: &str, leaves: &mut [TableColumn], (low, high): (i128, i128)) -> Result<(), Wrong> {
     if low > high {
         return Err((format!("the range of '{name}' is empty"), "write the smaller bound first"));
+    }
+    if leaves.iter().any(|leaf| leaf.encoding == Encoding::Float) {
+        let what = format!("'{name}' is floating point and has a range");
+        return Err((what, "leave the range out, or make it an integer or ph_fixed"));
     }
     let bits = |value: i128| 128 - value.max(!value).leading_zeros() as u16;
     for leaf in leaves {

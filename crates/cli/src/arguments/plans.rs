@@ -42,6 +42,9 @@ pub(crate) struct ExplainArguments {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with = "protocol")]
     #[arg(value_parser = choice::<Protocol>())]
     pub(crate) protocols: Vec<Protocol>,
+    /// List the source lines that cost the most ANDs, with widths and what would make them cheaper
+    #[arg(long, conflicts_with = "protocols")]
+    pub(crate) why: bool,
 }
 
 #[derive(Args, Clone)]

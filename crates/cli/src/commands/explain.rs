@@ -2,6 +2,7 @@
 
 mod comparison;
 mod description;
+mod lines;
 mod variants;
 
 use std::time::Duration;
@@ -32,6 +33,7 @@ use phineus_session::settings::{
 };
 use phineus_session::sharing_choice::{SharedPart, SharingChoice};
 use phineus_session::sizing::{self, PlanParameters, traced_for};
+use phineus_session::source_costs::costliest_lines;
 use phineus_session::traced::{TracedFile, without_openings};
 use phineus_session::{distance, slices};
 use phineus_tables::quantity;
@@ -61,7 +63,8 @@ pub(crate) fn run(
         protocols.iter().try_for_each(|&one| check_dealt(ProtocolChoice::This(one)))?;
     }
     let scratch = scratch_of(&explain.resources.settings())?;
-    let (choice, sizes) = (explain.choice.settings(), explain.sizes.settings());
+    let (mut choice, sizes) = (explain.choice.settings(), explain.sizes.settings());
+    choice.notes_sources = explain.why;
     let clients = explain.outsourcing.clone().settings();
     let (traced, learns) = traced_for(registry, &choice, &clients, &sizes, &scratch, leftovers())?;
     let limit = explain.resources.limit().bytes();
@@ -97,6 +100,13 @@ pub(crate) fn run(
     let all: Vec<(ProtocolVariant, PlannedFile)> =
         std::iter::once((candidate.variant, planned)).chain(others).collect();
     let planned = &all[0].1;
+    let lines = match explain.why {
+        true => {
+            let optimised = (explain.protocol, candidate.variant);
+            Some(costliest_lines(&traced, optimised, &scratch)?)
+        }
+        false => None,
+    };
     let accelerator = explained_accelerator(planned, explain.resources.gpu, limit);
     if console.is_json {
         let mut document = to_json(planned, limit, &time);
@@ -112,6 +122,9 @@ pub(crate) fn run(
         }
         if let Some(accelerator) = accelerator {
             document["gpu"] = accelerator.to_json();
+        }
+        if let Some(lines) = &lines {
+            document["lines"] = lines::to_json(lines);
         }
         document["variants"] =
             all.iter().map(|(variant, plan)| variant_to_json(*variant, plan, explain)).collect();
@@ -129,10 +142,10 @@ pub(crate) fn run(
             console.print(&variant_line(*variant, plan, explain))
         })?;
     }
-    match accelerator {
-        Some(accelerator) => console.print(&format!("{:<9} {}", "gpu", accelerator.sentence())),
-        None => Ok(()),
+    if let Some(accelerator) = accelerator {
+        console.print(&format!("{:<9} {}", "gpu", accelerator.sentence()))?;
     }
+    lines.map_or(Ok(()), |lines| lines::print(&lines, console))
 }
 
 /// Gives the document of a program that does not fit: the figures of a plan without a memory limit.

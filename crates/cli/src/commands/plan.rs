@@ -422,7 +422,11 @@ fn source_of(
     }
     let rows: Vec<(String, String)> =
         description.inputs.iter().map(|port| (port.name.clone(), port.rows.to_string())).collect();
-    let choice = |parameters| ProgramChoice { program: Some(name.to_owned()), parameters };
+    let choice = |parameters| ProgramChoice {
+        program: Some(name.to_owned()),
+        parameters,
+        notes_sources: false,
+    };
     // A circuit has sizes to be stated, a traced file has its own.
     sizing::traced(registry, &choice(Vec::new()), &Sizes::default(), &scratch, leftovers())
         .and_then(|traced| {

@@ -89,6 +89,7 @@ fn kind_of(column: &Column) -> String {
         Encoding::Fixed(fraction) => {
             format!("{} with {fraction} bits behind the point", column.element)
         }
+        Encoding::Float => format!("a floating-point number of {} bits", column.element.width()),
     }
 }
 

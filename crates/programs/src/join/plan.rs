@@ -391,6 +391,6 @@ pub(super) fn mean_fraction(value: &Column) -> u8 {
 pub(super) fn places_of(value: &Column) -> u8 {
     match value.encoding {
         Encoding::Fixed(places) => places,
-        Encoding::Number | Encoding::Hex | Encoding::Text => 0,
+        Encoding::Number | Encoding::Hex | Encoding::Text | Encoding::Float => 0,
     }
 }

@@ -7,14 +7,15 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 
 use phineus_bytecode::{Column, Description, Lane, Table};
 use phineus_frontend::{
-    Arguments, ColumnRange, Program, ProgramError, ProgramFault, ProgramFaults,
+    Arguments, ColumnRange, LineRun, Program, ProgramError, ProgramFault, ProgramFaults, SourceLine,
+    SourceMap,
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 /// Version that shows, as far as possible, that both executables were built from the same sources.
 pub(super) fn version() -> String {
-    format!("{} reading C, 2", env!("CARGO_PKG_VERSION"))
+    format!("{} reading C, 3", env!("CARGO_PKG_VERSION"))
 }
 
 /// Sizes for which a program is traced.
@@ -22,11 +23,17 @@ pub(super) fn version() -> String {
 pub(super) struct TraceSizes {
     values: BTreeMap<String, String>,
     rows: BTreeMap<String, u64>,
+    /// Whether the source line of each instruction is asked for.
+    with_sources: bool,
 }
 
 impl TraceSizes {
     pub(super) fn of(arguments: &Arguments) -> TraceSizes {
-        TraceSizes { values: arguments.values().clone(), rows: arguments.all_stated_rows().clone() }
+        TraceSizes {
+            values: arguments.values().clone(),
+            rows: arguments.all_stated_rows().clone(),
+            with_sources: arguments.asks_for_sources(),
+        }
     }
 
     /// The arguments again.
@@ -37,6 +44,9 @@ impl TraceSizes {
         let values = self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let mut arguments = Arguments::new(program, values)?;
         self.rows.iter().for_each(|(port, rows)| arguments.set_rows(port, *rows));
+        if self.with_sources {
+            arguments.ask_for_sources();
+        }
         Ok(arguments)
     }
 }
@@ -72,6 +82,7 @@ pub(super) enum Reply {
         instruction_count: u64,
         file_bytes: u64,
         ranges: Vec<RangeMessage>,
+        sources: Option<SourceMessage>,
     },
     Ranges(Vec<RangeMessage>),
     Tables(Vec<TableMessage>),
@@ -99,6 +110,30 @@ impl RangeMessage {
         let whole = |[low, high]: [u64; 2]| (u128::from(high) << 64 | u128::from(low)) as i128;
         let (low, high) = (whole(self.low), whole(self.high));
         ColumnRange { input: self.input.clone(), column: self.column, low, high }
+    }
+}
+
+/// A [`SourceMap`].
+#[derive(Serialize, Deserialize)]
+pub(super) struct SourceMessage {
+    lines: Vec<(String, u32)>,
+    blocks: Vec<Vec<(u32, u64)>>,
+}
+
+impl SourceMessage {
+    pub(super) fn of(map: &SourceMap) -> SourceMessage {
+        let run = |run: &LineRun| (run.line, run.count);
+        SourceMessage {
+            lines: map.lines.iter().map(|line| (line.file.clone(), line.line)).collect(),
+            blocks: map.blocks.iter().map(|runs| runs.iter().map(run).collect()).collect(),
+        }
+    }
+
+    pub(super) fn map(self) -> SourceMap {
+        let run = |(line, count)| LineRun { line, count };
+        let lines = self.lines.into_iter().map(|(file, line)| SourceLine { file, line });
+        let blocks = self.blocks.into_iter().map(|runs| runs.into_iter().map(run).collect());
+        SourceMap { lines: lines.collect(), blocks: blocks.collect() }
     }
 }
 

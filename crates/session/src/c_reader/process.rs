@@ -11,7 +11,7 @@ use phineus_bytecode::Table;
 use phineus_frontend::{Program, ProgramError, trace_to_file};
 
 use super::messages::{
-    ErrorMessage, ProgramInfo, Question, RangeMessage, Reply, TableMessage, read_tables, version,
+    ErrorMessage, ProgramInfo, Question, RangeMessage, Reply, SourceMessage, TableMessage, read_tables, version,
     write_line, write_tables,
 };
 use super::unexpected;
@@ -277,6 +277,7 @@ pub(super) fn answered(
                 instruction_count: traced.written.instruction_count,
                 file_bytes: file.metadata()?.len(),
                 ranges: bounds(&arguments)?,
+                sources: traced.sources.as_ref().map(SourceMessage::of),
             };
             Ok((answer, ReplyBody::File(file)))
         }

@@ -263,6 +263,9 @@ codes! {
             "The overlay garbles circuits of AND and XOR only, and a part of the program is not one."
         151 NOT_A_STREAM
             "The file is no command stream of the overlay, is damaged, or is for another device."
+        160 NO_SOURCES
+            "The costs of source lines are not known: the program is a file that is traced or in \
+             text, or the protocol does not compute on bits."
     }
     PeerLost {
         102 CLOSED "A party closed the connection, or its process ended."
@@ -384,7 +387,7 @@ codes! {
         115 TOO_MANY_OF_A_KEY "More rows have the same key than the bound that the parties state."
         116 MALFORMED
             "The binary file is damaged or of a kind that is not read. Write it again, .npy \
-             as integers in C order."
+             as numbers in C order."
         120 DATA "A table does not suit its input: columns, rows or their order."
         121 WRONG_ROWS
             "The input has another number of rows than the program or its parameters ask for."

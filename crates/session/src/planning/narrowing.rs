@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing, SharingRule};
 use phineus_engine::bits::{Family, record};
+use phineus_frontend::LineRun;
 use phineus_plan::{
     Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, narrow,
     rewrite,
@@ -48,6 +49,12 @@ fn takes_rounds(representation: Representation, variant: ProtocolVariant) -> boo
     }
 }
 
+/// The circuits of a protocol that computes on bits, or `None` of another one.
+pub fn family_of(traced: &TracedFile, variant: (Protocol, ProtocolVariant)) -> Option<Family> {
+    let representation = variant.0.representation_of(&traced.description);
+    narrows(representation).then(|| family(takes_rounds(representation, variant.1)))
+}
+
 /// The circuits of a protocol.
 fn family(has_rounds: bool) -> Family {
     if has_rounds { Family::LeastDepth } else { Family::FewestAnds }
@@ -62,10 +69,67 @@ pub fn narrowed(
     scratch: &Scratch,
 ) -> Result<Option<TracedFile>, Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(None) };
-    let rewritten = rewritten(traced, planner_memory_bytes, scratch)?;
+    let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
-    let narrowed = narrow_with(program, options, planner_memory_bytes, scratch, |_| {})?;
+    let narrowed = narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, |_| {})?;
     Ok(narrowed.or(rewritten))
+}
+
+/// As [`narrowed`], with the source lines of the instructions.
+pub fn narrowed_with_lines(
+    traced: &TracedFile,
+    optimised: (Protocol, ProtocolVariant),
+    lines: &[LineRun],
+    planner_memory_bytes: u64,
+    scratch: &Scratch,
+) -> Result<(TracedFile, Vec<LineRun>), Failure> {
+    let Some(options) = Narrows::of(traced, optimised) else {
+        return Ok((traced.clone(), lines.to_vec()));
+    };
+    let mut of_stage = LinesOfStage::new(lines);
+    let after = |written| of_stage.written(written);
+    let rewritten = rewritten(traced, planner_memory_bytes, scratch, after)?;
+    let lines = match rewritten {
+        Some(_) => of_stage.made,
+        None => lines.to_vec(),
+    };
+    let program = rewritten.as_ref().unwrap_or(traced);
+    let of_stage = RefCell::new(LinesOfStage::new(&lines));
+    let after = |written| of_stage.borrow_mut().written(written);
+    let narrowed = narrow_with(program, (options, &after), planner_memory_bytes, scratch, |_| {})?;
+    Ok(match narrowed {
+        Some(narrowed) => (narrowed, of_stage.into_inner().made),
+        None => (program.clone(), lines),
+    })
+}
+
+/// Lines of the instructions that a stage writes, from those of what it reads.
+struct LinesOfStage<'a> {
+    lines: &'a [LineRun],
+    /// Instructions of the first run that were read.
+    read: u64,
+    written: u64,
+    made: Vec<LineRun>,
+}
+
+impl LinesOfStage<'_> {
+    fn new(lines: &[LineRun]) -> LinesOfStage<'_> {
+        LinesOfStage { lines, read: 0, written: 0, made: Vec::new() }
+    }
+
+    /// After the next instruction that was read so many are written.
+    fn written(&mut self, written: u64) {
+        let Some(run) = self.lines.first() else { return };
+        let count = written - std::mem::replace(&mut self.written, written);
+        match self.made.last_mut() {
+            Some(last) if last.line == run.line => last.count += count,
+            _ => self.made.push(LineRun { count, ..*run }),
+        }
+        self.read += 1;
+        if self.read == run.count {
+            (self.lines, self.read) = (&self.lines[1..], 0);
+        }
+    }
 }
 
 /// Claims about values, made in narrowing `traced`, that cannot be proven.
@@ -78,9 +142,9 @@ pub fn unproven_facts(
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(Vec::new()) };
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
-    let rewritten = rewritten(traced, planner_memory_bytes, scratch)?;
+    let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
-    narrow_with(program, options, planner_memory_bytes, scratch, claim)?;
+    narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, claim)?;
     Ok(check_narrow(&mut program.file.reader()?, &claims)?)
 }
 
@@ -93,7 +157,7 @@ pub(super) fn claims_of_narrowing(
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<(), Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(()) };
-    narrow_with(traced, options, planner_memory_bytes, scratch, claim).map(|_| ())
+    narrow_with(traced, (options, &|_| ()), planner_memory_bytes, scratch, claim).map(|_| ())
 }
 
 /// `traced` by the rules of rewriting; nothing if none applies.
@@ -101,9 +165,10 @@ fn rewritten(
     traced: &TracedFile,
     planner_memory_bytes: u64,
     scratch: &Scratch,
+    written_after_each: impl FnMut(u64),
 ) -> Result<Option<TracedFile>, Failure> {
     let (reader, output) = (&mut traced.file.reader()?, || scratch.file());
-    let made = rewrite(reader, output, scratch, planner_memory_bytes)?;
+    let made = rewrite(reader, output, scratch, planner_memory_bytes, written_after_each)?;
     Ok(made.map(|Rewritten { output: file, written }| traced.rewritten(file, written.hash)))
 }
 
@@ -128,7 +193,7 @@ impl Narrows {
 /// `program` in the least widths; nothing if no operation takes fewer bits.
 fn narrow_with(
     program: &TracedFile,
-    Narrows { has_rounds }: Narrows,
+    (Narrows { has_rounds }, written_after_each): (Narrows, &dyn Fn(u64)),
     planner_memory_bytes: u64,
     scratch: &Scratch,
     claim: impl FnMut(&NarrowClaim),
@@ -139,7 +204,9 @@ fn narrow_with(
         let count = || record(i, family).and_count() as u64;
         *known.borrow_mut().entry((i.op, i.element, i.is_square())).or_insert_with(count)
     };
-    let options = NarrowOptions { and_gates: &and_gates, has_rounds, planner_memory_bytes };
+    let and_gates = &and_gates;
+    let options =
+        NarrowOptions { and_gates, has_rounds, planner_memory_bytes, written_after_each };
     let (reader, output) = (&mut program.file.reader()?, scratch.file());
     let Narrowed { output: file, written, is_narrower } =
         narrow(reader, output, scratch, options, claim)?;

@@ -9,7 +9,8 @@ use arrow_array::builder::{
     StringBuilder,
 };
 use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    Float32Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::i256;
@@ -22,6 +23,7 @@ use super::own::{OwnBuilder, type_of_own};
 use crate::cell::{TableCell, format_value};
 use crate::decimal::power;
 use crate::error::{Error, RefusalKind};
+use crate::float::number_of;
 use crate::sink::{OwnColumn, ResultHeader, TableSink};
 
 /// Rows of a record batch.
@@ -73,6 +75,8 @@ pub(crate) fn type_of(column: &Column) -> Result<DataType, String> {
         }
         (Encoding::Number, ..=126) => DataType::Decimal128(DIGITS_128, 0),
         (Encoding::Number, ..=252) => DataType::Decimal256(DIGITS_256, 0),
+        (Encoding::Float, ..=32) => DataType::Float32,
+        (Encoding::Float, _) => DataType::Float64,
         // A float of 64 bits holds 53 bits and any exponent that a fraction has.
         (Encoding::Fixed(_), ..=53) => DataType::Float64,
         // A multiple of 2^-f is one of 10^-f: 5^f times as many of those.
@@ -146,6 +150,9 @@ pub(super) enum ColumnBuilder {
     Decimal128(Decimal128Builder, Lane),
     Decimal256(Decimal256Builder, Lane),
     Double(Float64Builder, f64),
+    /// Floating-point numbers of at most 32 bits, and of 64.
+    SingleBits(PrimitiveBuilder<Float32Type>),
+    DoubleBits(Float64Builder),
     Text(StringBuilder),
 }
 
@@ -169,6 +176,10 @@ impl ColumnBuilder {
                 Decimal256Builder::new().with_data_type(data_type.clone()),
                 power(5, scale.unsigned_abs().into()),
             ),
+            (DataType::Float32, _) => ColumnBuilder::SingleBits(PrimitiveBuilder::new()),
+            (DataType::Float64, Encoding::Float) => {
+                ColumnBuilder::DoubleBits(Float64Builder::new())
+            }
             (DataType::Float64, Encoding::Fixed(fraction)) => {
                 ColumnBuilder::Double(Float64Builder::new(), 2f64.powi(-i32::from(fraction)))
             }
@@ -207,6 +218,13 @@ impl ColumnBuilder {
                     false => bits as f64 * *unit,
                 }));
             }
+            ColumnBuilder::SingleBits(builder) => {
+                let width = column.element.width();
+                builder.append_option(low.map(|bits| number_of(bits, width) as f32));
+            }
+            ColumnBuilder::DoubleBits(builder) => {
+                builder.append_option(low.map(f64::from_bits));
+            }
             ColumnBuilder::Text(builder) => {
                 builder.append_option(value.map(|value| format_value(value, column)));
             }
@@ -226,7 +244,10 @@ impl ColumnBuilder {
             ColumnBuilder::UInt64(builder) => Arc::new(builder.finish()),
             ColumnBuilder::Decimal128(builder, _) => Arc::new(builder.finish()),
             ColumnBuilder::Decimal256(builder, _) => Arc::new(builder.finish()),
-            ColumnBuilder::Double(builder, _) => Arc::new(builder.finish()),
+            ColumnBuilder::Double(builder, _) | ColumnBuilder::DoubleBits(builder) => {
+                Arc::new(builder.finish())
+            }
+            ColumnBuilder::SingleBits(builder) => Arc::new(builder.finish()),
             ColumnBuilder::Text(builder) => Arc::new(builder.finish()),
         }
     }

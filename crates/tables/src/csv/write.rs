@@ -65,6 +65,7 @@ pub(crate) fn longest_bytes(columns: &[Column], rows: u64) -> u64 {
             let (width, fraction) = (column.element.width(), u16::from(fraction));
             u64::from(width.max(fraction)) * 31 / 100 + 7
         }
+        Encoding::Float => crate::float::TEXT_BYTES_MAX + 1,
     };
     columns.iter().map(longest).sum::<u64>().saturating_mul(rows)
 }

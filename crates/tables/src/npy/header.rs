@@ -14,12 +14,20 @@ const ALIGNMENT: usize = 64;
 /// The type of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbers {
-    /// 1, 2, 4 or 8.
+    /// 1, 2, 4 or 8; of floating-point numbers not 1.
     pub(crate) bytes: usize,
-    pub(crate) signed: bool,
+    pub(crate) kind: NumberKind,
 }
 
-/// A table of integers, row by row.
+/// What the bits of a number stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberKind {
+    Unsigned,
+    Signed,
+    Float,
+}
+
+/// A table of numbers, row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NpyHeader {
     pub(crate) numbers: Numbers,
@@ -55,9 +63,13 @@ impl NpyHeader {
 
     /// All of it, from [`MAGIC`] on, in version 1.0.
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let NpyHeader { numbers: Numbers { bytes, signed }, rows, columns } = self;
+        let NpyHeader { numbers: Numbers { bytes, kind }, rows, columns } = self;
         let order = if *bytes == 1 { '|' } else { '<' };
-        let kind = if *signed { 'i' } else { 'u' };
+        let kind = match kind {
+            NumberKind::Unsigned => 'u',
+            NumberKind::Signed => 'i',
+            NumberKind::Float => 'f',
+        };
         let shape = match columns {
             1 => format!("({rows},)"),
             _ => format!("({rows}, {columns})"),
@@ -131,18 +143,24 @@ fn parse(text: &str) -> Result<NpyHeader, String> {
 
 /// The type that NumPy calls `name`.
 fn numbers_named(name: &str) -> Result<Numbers, String> {
-    let numbers = |bytes: usize, signed: bool| Ok(Numbers { bytes, signed });
+    let numbers = |bytes: usize, kind: NumberKind| Ok(Numbers { bytes, kind });
     match name {
-        "|u1" | "|b1" | "<u1" => numbers(1, false),
-        "|i1" | "<i1" => numbers(1, true),
-        "<u2" => numbers(2, false),
-        "<i2" => numbers(2, true),
-        "<u4" => numbers(4, false),
-        "<i4" => numbers(4, true),
-        "<u8" => numbers(8, false),
-        "<i8" => numbers(8, true),
+        "|u1" | "|b1" | "<u1" => numbers(1, NumberKind::Unsigned),
+        "|i1" | "<i1" => numbers(1, NumberKind::Signed),
+        "<u2" => numbers(2, NumberKind::Unsigned),
+        "<i2" => numbers(2, NumberKind::Signed),
+        "<u4" => numbers(4, NumberKind::Unsigned),
+        "<i4" => numbers(4, NumberKind::Signed),
+        "<u8" => numbers(8, NumberKind::Unsigned),
+        "<i8" => numbers(8, NumberKind::Signed),
+        "<f2" => numbers(2, NumberKind::Float),
+        "<f4" => numbers(4, NumberKind::Float),
+        "<f8" => numbers(8, NumberKind::Float),
         _ if name.starts_with('>') => Err(format!("is big-endian ('{}')", shown(name))),
-        _ => Err(format!("has numbers of type '{}', not integers", shown(name))),
+        _ => Err(format!(
+            "has values of type '{}', not integers or floating-point numbers",
+            shown(name)
+        )),
     }
 }
 

@@ -88,7 +88,7 @@ fn what_is_wrong_is_said() {
     };
     let good = header("|u1", "False", "(2,)");
     for (dictionary, data, part) in [
-        (&*header("<f8", "False", "(2,)"), &[0u8; 16][..], "type '<f8', not integers"),
+        (&*header("<c8", "False", "(2,)"), &[0u8; 16][..], "type '<c8', not integers"),
         (&header(">i4", "False", "(2,)"), &[0; 8], "big-endian"),
         (&header("|u1", "True", "(2, 2)"), &[0; 4], "Fortran order"),
         (&header("|u1", "False", "(2, 2, 2)"), &[0; 8], "3 dimensions"),
@@ -119,13 +119,19 @@ fn what_is_wrong_is_said() {
 fn what_is_written_is_read_back() {
     let element = ElementType::unsigned;
     for (columns, numbers) in [
-        (vec![column("a", element(64))], (8, false)),
-        (vec![column("a", element(1)), column("b", element(8))], (1, false)),
-        (vec![column("a", ElementType::signed(9)), column("b", element(16))], (4, true)),
-        (vec![column("a", ElementType::signed(64)), column("b", element(63))], (8, true)),
+        (vec![column("a", element(64))], (8, NumberKind::Unsigned)),
+        (vec![column("a", element(1)), column("b", element(8))], (1, NumberKind::Unsigned)),
+        (
+            vec![column("a", ElementType::signed(9)), column("b", element(16))],
+            (4, NumberKind::Signed),
+        ),
+        (
+            vec![column("a", ElementType::signed(64)), column("b", element(63))],
+            (8, NumberKind::Signed),
+        ),
     ] {
-        let (bytes, signed) = numbers;
-        assert_eq!(numbers_of(&columns), Ok(Numbers { bytes, signed }));
+        let (bytes, kind) = numbers;
+        assert_eq!(numbers_of(&columns), Ok(Numbers { bytes, kind }));
         let mut table = Table::zeros(columns.clone(), 70);
         for (row, place) in (0..70).flat_map(|row| (0..columns.len()).map(move |p| (row, p))) {
             let value = Lane::from(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(row * 7 + place as u64));
@@ -143,6 +149,37 @@ fn what_is_written_is_read_back() {
     assert!(numbers_of(&wide).is_err_and(|what| what.contains("'a' has 65 bits")));
     let mixed = [column("a", ElementType::signed(2)), column("b", element(64))];
     assert!(numbers_of(&mixed).is_err());
+}
+
+#[test]
+fn floating_point_numbers_are_arrays_of_their_width() {
+    let float = |name: &str, width| Column {
+        encoding: Encoding::Float,
+        ..column(name, ElementType::unsigned(width))
+    };
+    for (widths, size) in [(&[16u16][..], 2), (&[32, 32], 4), (&[64], 8), (&[16, 32, 64], 8)] {
+        let columns: Vec<Column> = widths.iter().map(|width| float("x", *width)).collect();
+        let numbers = Numbers { bytes: size, kind: NumberKind::Float };
+        assert_eq!(numbers_of(&columns), Ok(numbers));
+        let mut table = Table::zeros(columns.clone(), 3);
+        for (place, width) in widths.iter().enumerate() {
+            for (row, number) in [-1.5, 0.125, f64::INFINITY].into_iter().enumerate() {
+                table.set_cell(row as u64, place, Lane::from(bits_of(number, *width)));
+            }
+        }
+        let mut bytes = Vec::new();
+        write_table(&table, &mut *sink(Format::Npy, &mut bytes)).expect("memory");
+        let input = counted(bytes).expect("it is right");
+        let read = input.read(&columns, &[], &TextKey::within_a_file());
+        assert!(phineus_frontend::same_rows(&read.expect("it is right").table, &table));
+    }
+    let mixed = [float("x", 32), column("n", ElementType::unsigned(8))];
+    assert!(numbers_of(&mixed).is_err_and(|what| what.contains("'n' is of integers")));
+    // A double that no single is near to.
+    let dictionary = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }";
+    let data = 1e300f64.to_le_bytes();
+    let message = read(file(1, dictionary, &data), &[float("x", 32)]).expect_err("too large");
+    assert!(message.contains("'1e300' is beyond the largest number of 32 bits"), "{message}");
 }
 
 /// Bytes that are changed, cut off and put in at random give tables or sentences.

@@ -1,9 +1,9 @@
-// Double precision inside.
+// Floating point inside.
 #include <phineus.h>
 PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
 {
     for (int i = 0; i < 8; i++)
         r[i] = 0;
-    double half = y / 2.0; // leak: use ph_fixed
-    r[0] = half > 3.0; // leak: floating point
+    float f = (float)y;
+    r[0] = (uint32_t)(f * 0.5f);
 }

@@ -1,9 +1,9 @@
-// Floating point inside.
+// Double precision inside.
 #include <phineus.h>
 PH_MAIN void f(PH_IN(a) const uint32_t x[8], PH_IN(b) uint32_t y, PH_OUT(a, b) uint32_t r[8])
 {
     for (int i = 0; i < 8; i++)
         r[i] = 0;
-    float f = (float)y; // leak: use ph_fixed
-    r[0] = (uint32_t)(f * 0.5f); // leak: floating point
+    double half = y / 2.0;
+    r[0] = half > 3.0;
 }

@@ -3,5 +3,5 @@
 double sqrt(double);
 PH_MAIN PH_OUT(a) int32_t f(PH_IN(a) int32_t x)
 {
-    return x * (int32_t)sqrt(16); // leak: floating point is not supported = use ph_fixed
+    return x * (int32_t)sqrt(16);
 }

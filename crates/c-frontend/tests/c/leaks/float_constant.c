@@ -1,9 +1,0 @@
-// Floating point that is computed of constants alone.
-#include <phineus.h>
-PH_MAIN PH_OUT(a) int32_t f(PH_IN(a) int32_t x)
-{
-    double d = 1.5;
-    for (int i = 0; i < 3; i++) // leak: floating point is not supported
-        d *= 2; // leak: use ph_fixed
-    return x * (int)d; // leak: ph_fixed
-}
