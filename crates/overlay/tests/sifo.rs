@@ -1,6 +1,7 @@
 //! SIFO's problems: counts as Tables 1, 3 and 4 print them, and results of the circuits.
 
 use phineus_bytecode::random::{SeededRng, Seeds};
+use phineus_overlay::sifo::garbling::{ShortLabel, evaluate, garble};
 use phineus_overlay::sifo::layers::{Layers, Statistics};
 use phineus_overlay::sifo::netlist::Netlist;
 use phineus_overlay::sifo::problems::{
@@ -172,5 +173,39 @@ fn folded_constants_save_gates() {
         [(Problem::Adder(6), (6, 21)), (Problem::Product(64), (8128, 15_937))]
     {
         assert_eq!(folded_counts(&problem.netlist()), expected, "{}", problem.name());
+    }
+}
+
+fn random_label(random: &mut SeededRng) -> ShortLabel {
+    ShortLabel(std::array::from_fn(|_| random.below(256) as u8))
+}
+
+#[test]
+fn garbled_problems_decrypt_to_their_results() {
+    let seed = Seeds::fresh().draw();
+    println!("seed {seed}");
+    let mut random = SeededRng::new(seed);
+    let small = PROBLEMS.into_iter().filter(|problem| problem.netlist().gates.len() < 70_000);
+    for problem in small.chain([Problem::PageRank(2)]) {
+        let netlist = problem.netlist();
+        let layers = Layers::new(&netlist);
+        let offset = random_label(&mut random).into_offset();
+        let sources = netlist.inputs.len() + netlist.constants.len();
+        let labels: Vec<ShortLabel> = (0..sources).map(|_| random_label(&mut random)).collect();
+        let garbled = garble(&netlist, &layers, offset, &labels);
+        assert_eq!(garbled.rows.len(), netlist.and_count());
+        let inputs: Vec<bool> = netlist.inputs.iter().map(|_| random.below(2) == 1).collect();
+        let constants = netlist.constants.iter().map(|(_, value)| *value);
+        let values = inputs.iter().copied().chain(constants);
+        let active: Vec<ShortLabel> =
+            labels.iter().zip(values).map(|(&label, bit)| label ^ offset.if_bit(bit)).collect();
+        let evaluated = evaluate(&netlist, &layers, &active, &garbled.rows);
+        let result = netlist.outputs.iter().map(|wire| {
+            let (active, label) = (evaluated[wire.index()], garbled.labels[wire.index()]);
+            assert!(active == label || active == label ^ offset, "seed {seed}");
+            active.select_bit() ^ label.select_bit()
+        });
+        let expected = netlist.compute_in_clear(&inputs);
+        assert!(result.eq(expected), "{}, seed {seed}", problem.name());
     }
 }

@@ -14,6 +14,7 @@
 //! handled in constant time.
 
 pub mod circuits;
+pub mod garbling;
 pub mod layers;
 pub mod netlist;
 pub mod problems;
