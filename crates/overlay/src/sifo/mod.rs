@@ -13,8 +13,12 @@
 //! Never use it to protect data. Labels have 80 bits, SHA-1 is broken for collisions, and secrets are neither erased nor
 //! handled in constant time.
 
+pub mod allocation;
 pub mod circuits;
 pub mod garbling;
+pub mod host;
 pub mod layers;
 pub mod netlist;
 pub mod problems;
+pub mod published;
+pub mod timing;

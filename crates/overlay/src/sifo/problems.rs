@@ -204,57 +204,76 @@ fn page_rank(circuit: &mut Circuit, nodes: usize) {
     ranks.iter().for_each(|rank| circuit.output(rank));
 }
 
-/// Gates in layers as the paper counts them. It computes nothing of use.
+/// XORs and ANDs in the layers of an exchange of four pairs, in FlexSC's network.
+const EXCHANGE_XORS: [usize; 18] = [4, 4, 4, 8, 4, 4, 8, 4, 4, 8, 4, 4, 4, 1, 16, 16, 32, 29];
+const EXCHANGE_ANDS: [usize; 18] = [0, 4, 0, 0, 4, 0, 0, 4, 0, 0, 4, 0, 0, 16, 0, 0, 0, 0];
+
+/// Gates with all counts of the paper but one, Max D. It computes nothing of use.
 ///
-/// Each layer has its share of gates and of wires of each kind. Operands that are read once come from the layer before,
-/// or from three before; all others are wires that are read more often.
+/// Layers have the shape of exchanges. Operands that are read once come from the layer before, or from three before; all
+/// others are wires that are read more often.
 fn stand_in(counts: Statistics) -> Netlist {
-    let share = |total: usize, layer: usize| {
-        total * (layer + 1) / counts.layers - total * layer / counts.layers
-    };
     let input_count = counts.wires - counts.ands - counts.xors;
     let mut circuit = Circuit::default();
     let inputs = circuit.input(input_count);
-    // Results of each layer that wait for their only reader, and how many layers they wait.
+    let ands = Shares::new(counts.ands, counts.layers, |layer| EXCHANGE_ANDS[layer % 18]);
+    let xors = Shares::new(counts.xors, counts.layers, |layer| EXCHANGE_XORS[layer % 18]);
+    // As many as both layers have gates for. The last layers have no readers behind them.
+    let read_by = |distance| {
+        let gates = |layer| ands.of(layer) + xors.of(layer);
+        move |layer| match layer + distance < counts.layers {
+            true => (gates(layer) - 1).min(gates(layer + distance) - 1),
+            false => 0,
+        }
+    };
+    let direct = Shares::new(counts.direct, counts.layers, read_by(1));
+    let late = Shares::new(counts.single_use_later, counts.layers, read_by(3));
+    // Results that wait for their only reader, and the layer of that.
     let mut waiting: Vec<(usize, WireId)> = Vec::new();
-    let mut shared = inputs[0];
-    let mut previous = inputs[1];
+    let (mut shared, mut previous) = (inputs[0], inputs[1]);
     for layer in 0..counts.layers {
-        let (ands, xors) = (share(counts.ands, layer), share(counts.xors, layer));
-        let (due, later): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|(due, _)| *due == layer);
+        let is_due = |(reader, _): &(usize, WireId)| *reader <= layer;
+        let (due, later): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_due);
         waiting = later;
         let mut due: Vec<WireId> = due.into_iter().map(|(_, wire)| wire).collect();
+        let (ands, xors) = (ands.of(layer), xors.of(layer));
         let gates = ands + xors;
-        // The last layers have no readers behind them, so the others have more.
-        let direct = share_before(counts.direct, counts.layers, layer, 1);
-        let late = share_before(counts.single_use_later, counts.layers, layer, 3);
         let mut made = Vec::with_capacity(gates);
         for number in 0..gates {
             // One operand of the previous layer puts the gate into this layer.
-            let a = due.pop().unwrap_or(previous);
-            let left = gates - number;
-            let b = if due.len() >= left { due.pop().expect("it has one") } else { shared };
-            let kind = if number < xors { GateKind::Xor } else { GateKind::And };
-            made.push(match kind {
-                GateKind::Xor => circuit.xor(a, b),
-                GateKind::And => circuit.and(a, b),
-            });
+            let a = if number == 0 { previous } else { due.pop().unwrap_or(previous) };
+            let b = due.pop().unwrap_or(shared);
+            made.push(if number < xors { circuit.xor(a, b) } else { circuit.and(a, b) });
         }
         assert!(due.is_empty(), "every single use happens");
+        let (direct, late) = (direct.of(layer), late.of(layer));
         assert!(direct + late < gates, "one wire of a layer is read by many");
         waiting.extend(made[..direct].iter().map(|&wire| (layer + 1, wire)));
         waiting.extend(made[direct..direct + late].iter().map(|&wire| (layer + 3, wire)));
-        shared = previous;
-        previous = made[gates - 1];
+        (shared, previous) = (previous, made[gates - 1]);
     }
     circuit.finish()
 }
 
-/// The share of a layer, of a total that only layers with `distance` layers behind them have.
-fn share_before(total: usize, layers: usize, layer: usize, distance: usize) -> usize {
-    let layers = layers - distance;
-    if layer < layers { total * (layer + 1) / layers - total * layer / layers } else { 0 }
+/// A total that is spread over layers by weight.
+struct Shares(Vec<usize>);
+
+impl Shares {
+    fn new(total: usize, layers: usize, weight: impl Fn(usize) -> usize) -> Shares {
+        let whole: usize = (0..layers).map(&weight).sum();
+        let mut before = 0;
+        let shares = (0..layers).map(|layer| {
+            let after = before + weight(layer);
+            let share = total * after / whole - total * before / whole;
+            before = after;
+            share
+        });
+        Shares(shares.collect())
+    }
+
+    fn of(&self, layer: usize) -> usize {
+        self.0[layer]
+    }
 }
 
 /// Percentages of Table 4, derived from counts: A of all wires, B of A, B of all wires.
