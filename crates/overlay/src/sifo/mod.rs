@@ -21,4 +21,6 @@ pub mod layers;
 pub mod netlist;
 pub mod problems;
 pub mod published;
+#[cfg(feature = "verilator")]
+pub mod simulation;
 pub mod timing;
