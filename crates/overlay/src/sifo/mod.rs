@@ -15,6 +15,7 @@
 
 pub mod allocation;
 pub mod circuits;
+mod conversion;
 pub mod garbling;
 pub mod host;
 pub mod layers;
