@@ -83,12 +83,12 @@ fn larger_problems_are_garbled_as_in_software() {
     compare(&sides.name(), &sides.netlist(), Variant::TABLE_11, seeds.draw(), false);
 }
 
-/// Gates of random kinds on any wires, the constant 0 included.
+/// Gates of random kinds on any wires, constants included.
 fn random_netlist(random: &mut SeededRng, gates: u32) -> Netlist {
     let inputs = 1 + random.below(20) as u32;
     let mut netlist = Netlist {
-        inputs: (1..=inputs).map(WireId).collect(),
-        wires_end: inputs + 1,
+        inputs: (2..2 + inputs).map(WireId).collect(),
+        wires_end: inputs + 2,
         ..Netlist::default()
     };
     for _ in 0..gates {

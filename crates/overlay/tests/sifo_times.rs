@@ -1,6 +1,8 @@
 //! Simulated times of SIFO against its tables 5 to 11. Rows that are missed are stated with their ratios.
 
-use phineus_overlay::sifo::allocation::{Allocation, MemoryPolicy};
+use phineus_overlay::sifo::allocation::{
+    Allocation, BLOCK_RAM_WORDS, CONSTANT_WORDS, MemoryPolicy,
+};
 use phineus_overlay::sifo::host::Registers;
 use phineus_overlay::sifo::layers::Layers;
 use phineus_overlay::sifo::netlist::Netlist;
@@ -9,9 +11,9 @@ use phineus_overlay::sifo::published::{
     ModelRow, TABLE_8, TABLE_9, TABLE_10, TABLE_11, TABLES_5_TO_7, Variant, two_parameter_fit,
 };
 
-/// The netlist with the published counts, and its layers.
+/// The netlist that was timed, and its layers.
 fn netlist(problem: Problem) -> (Netlist, Layers) {
-    let netlist = problem.netlist_of_published_counts().unwrap_or_else(|| problem.netlist());
+    let netlist = problem.timed_netlist();
     let layers = Layers::new(&netlist);
     (netlist, layers)
 }
@@ -67,8 +69,8 @@ fn times_of_tables_5_to_7_are_within_15_percent_but_those_of_the_sort() {
         for (number, (ours, published)) in ours.into_iter().zip(published).enumerate() {
             let name = ["Table 5 (5 AND)", "Table 5 (10 AND)", "Table 6", "Table 7"][number];
             let ratio = compare(&format!("{name}, {}", problem.name()), ours, published);
-            // Published are 505 ns and 418 ns a gate. Two reads at once and a write take 360 ns, and registers of an XOR
-            // 200 ns before it, in every other row.
+            // By least squares over all rows of Table 6, an XOR takes 0.2 us and an AND 1.2 us there. The sort has the
+            // fewest ANDs, and here an XOR takes 0.6 us and an AND 0.4 us.
             let is_missed = problem == Problem::Sort && number >= 2;
             assert_eq!(is_near(ratio), !is_missed, "{name}, {}", problem.name());
         }
@@ -88,8 +90,10 @@ fn both_memory_policies_are_as_fast_as_published() {
         let direct = microseconds(Variant::TABLE_7, &netlist);
         println!("{name}: policies compare as {:.2}", ours / direct);
         // With all the block RAM that the paper states.
-        let all = microseconds(Variant::table_8(3 * (u32::pow(2, 17) - 1)), &netlist);
-        assert!(all / published < 0.8, "{name}: {all}");
+        let policy = MemoryPolicy::MostFrequentlyUsed { words: BLOCK_RAM_WORDS - CONSTANT_WORDS };
+        let all = microseconds(Variant { policy, ..Variant::table_8(0) }, &netlist);
+        compare("with all block RAM", all, published);
+        assert!(all / published < 0.85, "{name}: {all}");
     }
 }
 
@@ -146,7 +150,7 @@ fn only_the_largest_problem_overflows_its_half_of_the_block_ram() {
         let allocation = Allocation::new(&netlist, &layers, MemoryPolicy::DirectlyUsed);
         let is_largest = problem == Problem::MatrixProduct { side: 20, width: 4 };
         // Two layers have 128,000 directly used wires.
-        let expected = if is_largest { 2 * (128_000 - 65_535) } else { 0 };
+        let expected = if is_largest { 2 * (128_000 - 65_534) } else { 0 };
         assert_eq!(allocation.overflow, expected, "{}", problem.name());
         let direct = layers.statistics().direct as u32;
         assert_eq!(allocation.on_chip + allocation.overflow, direct, "{}", problem.name());

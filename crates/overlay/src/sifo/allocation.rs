@@ -1,7 +1,8 @@
 //! [`Allocation`]: the address of each wire, in block RAM or in DDR, which the host chooses.
 //!
 //! Source: sections 3.4.1 and 3.4.2. An address has 21 bits. Its lowest bit says where it is: 0 DDR, 1 block RAM. Inputs
-//! come by DMA, so they are in DDR. Word 0 of the block RAM is never written and is the label of the constant 0.
+//! come by DMA, so they are in DDR. Words 0 and 1 of the block RAM are never written: they
+//! are the labels of the constants, 0 and the offset.
 
 use super::layers::Layers;
 use super::netlist::{Netlist, WireId};
@@ -15,6 +16,9 @@ pub const HALF_WORDS: u32 = (27 << 18) / 108;
 /// Words of block RAM: both halves, 13.5 Mbit. Section 3.4.2 says 13 Mbit.
 pub const BLOCK_RAM_WORDS: u32 = 2 * HALF_WORDS;
 
+/// Words that are constants. The other half leaves them free too.
+pub const CONSTANT_WORDS: u32 = 2;
+
 const _: () = assert!(HALF_WORDS == 1 << 16 && ADDRESS_BITS == 21);
 
 /// Where a label is stored.
@@ -22,9 +26,6 @@ const _: () = assert!(HALF_WORDS == 1 << 16 && ADDRESS_BITS == 21);
 pub struct Address(u32);
 
 impl Address {
-    /// The word that is the constant 0.
-    pub const ZERO: Address = Address::block_ram(0);
-
     /// A word of block RAM.
     pub const fn block_ram(word: u32) -> Address {
         Address(word << 1 | 1)
@@ -84,11 +85,12 @@ impl Allocation {
     /// If the most frequently used policy has more words than the block RAM.
     pub fn new(netlist: &Netlist, layers: &Layers, policy: MemoryPolicy) -> Allocation {
         let mut allocation = Allocation {
-            addresses: vec![Address::ZERO; netlist.wires_end as usize],
+            addresses: vec![Address::block_ram(0); netlist.wires_end as usize],
             ddr_labels: 0,
             on_chip: 0,
             overflow: 0,
         };
+        allocation.addresses[WireId::ONE.index()] = Address::block_ram(1);
         let constants = netlist.constants.iter().map(|(wire, _)| *wire);
         for wire in netlist.inputs.iter().copied().chain(constants) {
             allocation.place_in_ddr(wire);
@@ -101,7 +103,7 @@ impl Allocation {
         for gate in &layers.gates {
             let wire = gate.out;
             if layers.layer_of(wire) != layer {
-                (layer, used) = (layers.layer_of(wire), 1);
+                (layer, used) = (layers.layer_of(wire), CONSTANT_WORDS);
             }
             match policy {
                 MemoryPolicy::DirectlyUsed if layers.is_direct(wire) && used < HALF_WORDS => {
@@ -110,7 +112,7 @@ impl Allocation {
                     used += 1;
                 }
                 MemoryPolicy::MostFrequentlyUsed { .. } if frequent[wire.index()] => {
-                    allocation.place_on_chip(wire, allocation.on_chip + 1);
+                    allocation.place_on_chip(wire, allocation.on_chip + CONSTANT_WORDS);
                 }
                 MemoryPolicy::DirectlyUsed if layers.is_direct(wire) => {
                     allocation.overflow += 1;
@@ -145,7 +147,7 @@ impl Allocation {
 
 /// Marks the `words` results of gates that are read most often; earlier results first among equals.
 fn most_frequent(layers: &Layers, words: u32) -> Vec<bool> {
-    assert!(words < BLOCK_RAM_WORDS, "word 0 of the block RAM is the constant 0");
+    assert!(words <= BLOCK_RAM_WORDS - CONSTANT_WORDS, "two words are constants");
     let mut wires: Vec<WireId> = layers.gates.iter().map(|gate| gate.out).collect();
     wires.sort_by_key(|&wire| std::cmp::Reverse(layers.fan_out(wire)));
     wires.truncate(words as usize);

@@ -2,21 +2,23 @@
 //!
 //! Source: the algorithms of FlexSC (Wang, Nayak, 2014), class `IntegerLib`, told by the counts of Tables 1, 3 and 4.
 //! FlexSC would fold gates with public constants; the netlists of SIFO have them all. Each adder takes a carry-in wire of
-//! its own, and everything else shares the constant 0.
+//! its own, and everything else shares the constants 0 and 1.
 //!
 //! Cost of `w` bits: adder `w` AND and `4w` XOR; choice `w` and `2w`; full product `2w² - w` and `6w² - 4w`.
 
 use super::netlist::{Gate, GateKind, Netlist, WireId};
 
-/// A netlist that is being built. Integers are slices of wires, lowest bit first.
-pub struct Circuit {
-    netlist: Netlist,
+/// The order that a part of a sorting network makes.
+#[derive(Clone, Copy)]
+struct Direction {
+    wire: WireId,
+    is_up: bool,
 }
 
-impl Default for Circuit {
-    fn default() -> Circuit {
-        Circuit { netlist: Netlist { wires_end: 1, ..Netlist::default() } }
-    }
+/// A netlist that is being built. Integers are slices of wires, lowest bit first.
+#[derive(Default)]
+pub struct Circuit {
+    netlist: Netlist,
 }
 
 impl Circuit {
@@ -52,6 +54,11 @@ impl Circuit {
     /// `a & b`
     pub fn and(&mut self, a: WireId, b: WireId) -> WireId {
         self.gate(GateKind::And, a, b)
+    }
+
+    /// The complement of `a`.
+    pub fn not(&mut self, a: WireId) -> WireId {
+        self.xor(a, WireId::ONE)
     }
 
     /// XOR bit by bit, of two integers of one width.
@@ -143,13 +150,13 @@ impl Circuit {
     }
 
     /// `x - y` and its carry, which is 1 if `x >= y`, unsigned.
-    pub fn subtract(&mut self, x: &[WireId], y: &[WireId], one: WireId) -> Vec<WireId> {
-        let not_y: Vec<WireId> = y.iter().map(|&bit| self.xor(bit, one)).collect();
+    pub fn subtract(&mut self, x: &[WireId], y: &[WireId]) -> Vec<WireId> {
+        let not_y: Vec<WireId> = y.iter().map(|&bit| self.not(bit)).collect();
         self.add_full(x, &not_y, true)
     }
 
     /// `x / y`, unsigned, by restoring division; all ones if `y` is 0.
-    pub fn divide(&mut self, x: &[WireId], y: &[WireId], one: WireId) -> Vec<WireId> {
+    pub fn divide(&mut self, x: &[WireId], y: &[WireId]) -> Vec<WireId> {
         let width = x.len();
         let mut divisor = y.to_vec();
         divisor.push(WireId::ZERO);
@@ -158,7 +165,7 @@ impl Circuit {
         for place in (0..width).rev() {
             rest.rotate_right(1);
             rest[0] = x[place];
-            let mut difference = self.subtract(&rest, &divisor, one);
+            let mut difference = self.subtract(&rest, &divisor);
             let fits = difference.pop().expect("a difference has a carry");
             rest = self.choose(&rest, &difference, fits);
             quotient[place] = fits;
@@ -166,50 +173,57 @@ impl Circuit {
         quotient
     }
 
-    /// Exchanges `x` and `y` if they are out of order: the smaller one first, or last if not `is_ascending`.
+    /// Whether `x <= y`: the sign of the difference, which must not overflow.
+    fn is_at_most(&mut self, x: &[WireId], y: &[WireId]) -> WireId {
+        let difference = self.subtract(y, x);
+        self.not(difference[x.len() - 1])
+    }
+
+    /// Exchanges two keys if they are out of order.
     fn compare_and_swap(
         &mut self,
         keys: &mut [Vec<WireId>],
-        places: (usize, usize),
-        up: bool,
-        one: WireId,
+        (i, j): (usize, usize),
+        up: Direction,
     ) {
-        let (x, y) = (keys[places.0].clone(), keys[places.1].clone());
-        let (left, right) = if up { (&y, &x) } else { (&x, &y) };
-        let in_order = *self.subtract(left, right, one).last().expect("a difference has a carry");
-        let swaps = self.xor(in_order, one);
+        let (x, y) = (keys[i].clone(), keys[j].clone());
+        let is_at_most = self.is_at_most(&x, &y);
+        let is_greater = self.not(is_at_most);
+        let differs = self.xor(is_greater, up.wire);
+        let swaps = self.not(differs);
         let chosen = self.choose(&y, &x, swaps);
         let change = self.xor_all(&chosen, &x);
-        keys[places.0] = self.xor_all(&y, &change);
-        keys[places.1] = self.xor_all(&x, &change);
+        keys[i] = self.xor_all(&y, &change);
+        keys[j] = self.xor_all(&x, &change);
     }
 
-    /// Sorts unsigned keys in ascending order by Batcher's bitonic network of any length, which FlexSC has.
+    /// Sorts keys in ascending order by Batcher's bitonic network for any length (FlexSC, `BitonicSortLib`). Differences of
+    /// keys must not overflow, as numbers with a sign. Each complement of a direction is a constant wire of its own.
     pub fn sort(&mut self, keys: &mut [Vec<WireId>]) {
-        let one = self.constant(true);
-        self.bitonic_sort(keys, true, one);
+        self.bitonic_sort(keys, Direction { wire: WireId::ONE, is_up: true });
     }
 
-    fn bitonic_sort(&mut self, keys: &mut [Vec<WireId>], up: bool, one: WireId) {
+    fn bitonic_sort(&mut self, keys: &mut [Vec<WireId>], up: Direction) {
         if keys.len() > 1 {
             let (low, high) = keys.split_at_mut(keys.len() / 2);
-            self.bitonic_sort(low, !up, one);
-            self.bitonic_sort(high, up, one);
-            self.bitonic_merge(keys, up, one);
+            let down = Direction { wire: self.constant(!up.is_up), is_up: !up.is_up };
+            self.bitonic_sort(low, down);
+            self.bitonic_sort(high, up);
+            self.bitonic_merge(keys, up);
         }
     }
 
-    fn bitonic_merge(&mut self, keys: &mut [Vec<WireId>], up: bool, one: WireId) {
+    fn bitonic_merge(&mut self, keys: &mut [Vec<WireId>], up: Direction) {
         let length = keys.len();
         if length > 1 {
             // The largest power of two below the length.
             let half = 1 << (length - 1).ilog2();
             for place in 0..length - half {
-                self.compare_and_swap(keys, (place, place + half), up, one);
+                self.compare_and_swap(keys, (place, place + half), up);
             }
             let (low, high) = keys.split_at_mut(half);
-            self.bitonic_merge(low, up, one);
-            self.bitonic_merge(high, up, one);
+            self.bitonic_merge(low, up);
+            self.bitonic_merge(high, up);
         }
     }
 

@@ -18,7 +18,7 @@ impl Netlist {
         let mut inputs = vec![NetlistWire::default(); self.inputs.len()];
         builder.inputs(&mut inputs);
         self.inputs.iter().zip(inputs).for_each(|(wire, input)| wires[wire.index()] = input);
-        for &(wire, value) in &self.constants {
+        for (wire, value) in [(WireId::ONE, true)].iter().chain(&self.constants).copied() {
             builder.constant(&mut wires[wire.index()..=wire.index()], value);
         }
         for gate in &self.gates {
@@ -35,11 +35,11 @@ impl Netlist {
         builder.finish()
     }
 
-    /// The gates of a recorded program for SIFO. A complement is a XOR with a constant wire of value 1.
+    /// The gates of a recorded program for SIFO. A complement is a XOR with the constant 1.
     pub fn from_overlay(recorded: &netlist::Netlist) -> Netlist {
         let mut circuit = Circuit::default();
         let mut inputs = circuit.input(recorded.inputs.len()).into_iter();
-        let mut wires = Wires { wires: Vec::new(), complements: Vec::new(), one: None };
+        let mut wires = Wires { wires: Vec::new(), complements: Vec::new() };
         for node in &recorded.nodes {
             let wire = match *node {
                 Node::Zero => WireId::ZERO,
@@ -67,7 +67,6 @@ impl Netlist {
 struct Wires {
     wires: Vec<WireId>,
     complements: Vec<Option<WireId>>,
-    one: Option<WireId>,
 }
 
 impl Wires {
@@ -76,10 +75,9 @@ impl Wires {
         if !literal.is_not() {
             return wire;
         }
-        let one = *self.one.get_or_insert_with(|| circuit.constant(true));
         if wire == WireId::ZERO {
-            return one;
+            return WireId::ONE;
         }
-        *self.complements[node].get_or_insert_with(|| circuit.xor(wire, one))
+        *self.complements[node].get_or_insert_with(|| circuit.not(wire))
     }
 }

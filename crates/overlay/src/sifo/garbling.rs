@@ -11,7 +11,7 @@
 use sha1::{Digest, Sha1};
 
 use super::layers::Layers;
-use super::netlist::{GateKind, Netlist};
+use super::netlist::{GateKind, Netlist, WireId};
 
 /// Bytes of a label.
 pub const LABEL_BYTES: usize = 10;
@@ -24,7 +24,7 @@ pub struct ShortLabel(pub [u8; LABEL_BYTES]);
 pub type Rows = [ShortLabel; 3];
 
 impl ShortLabel {
-    /// Label of the constant 0.
+    /// Label of the constant 0, and active label of the constant 1.
     pub const ZERO: ShortLabel = ShortLabel([0; LABEL_BYTES]);
 
     /// The point-and-permute bit.
@@ -118,6 +118,8 @@ pub fn garble(
     labels: &[ShortLabel],
 ) -> GarbledNetlist {
     let mut labels = label_table(netlist, labels);
+    // The active label of the constant 1 is then 0.
+    labels[WireId::ONE.index()] = offset;
     let mut rows = Vec::new();
     for gate in &layers.gates {
         let operands = (labels[gate.a.index()], labels[gate.b.index()]);

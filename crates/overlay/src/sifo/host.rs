@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn host_code_is_generated() {
-        let text = "1 XOR 2 = 3\n1 XOR 4 = 5\n3 AND 5 = 6\n6 AND 1 = 7\n";
+        let text = "8 XOR 9 = 3\n8 XOR 10 = 5\n3 AND 5 = 6\n6 AND 8 = 7\n";
         let netlist = Netlist::from_text(text).expect("it is well-formed");
         let layers = Layers::new(&netlist);
         let allocation = Allocation::new(&netlist, &layers, MemoryPolicy::DirectlyUsed);
@@ -163,19 +163,19 @@ mod tests {
         let expected = "command Xor 1\n\
             write cell 0 register 0 00000000\n\
             write cell 0 register 1 00000002\n\
-            write cell 0 register 2 00020003\n\
+            write cell 0 register 2 00020005\n\
             command Xor 1\n\
             write cell 0 register 0 00000000\n\
             write cell 0 register 1 00000004\n\
-            write cell 0 register 2 00020005\n\
+            write cell 0 register 2 00020007\n\
             poll\n\
             command And 1\n\
-            write cell 0 register 0 00020003\n\
-            write cell 0 register 1 00020005\n\
-            write cell 0 register 2 00000003\n\
+            write cell 0 register 0 00020005\n\
+            write cell 0 register 1 00020007\n\
+            write cell 0 register 2 00000005\n\
             poll\n\
             command And 1\n\
-            write cell 0 register 0 00000003\n\
+            write cell 0 register 0 00000005\n\
             write cell 0 register 1 00000000\n\
             write cell 0 register 2 00000006\n\
             poll\n";
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(packed.matches("poll").count(), 4);
         assert_eq!(packed.matches("register 1").count(), 4);
         assert!(packed.starts_with(
-            "command Xor 1\nwrite cell 0 register 0 00400000\nwrite cell 0 register 1 08000c00\n"
+            "command Xor 1\nwrite cell 0 register 0 00400000\nwrite cell 0 register 1 08001400\n"
         ));
     }
 }

@@ -39,8 +39,8 @@ pub struct Statistics {
     pub direct: usize,
     /// Table 3, "C": those that a later layer reads.
     pub single_use_later: usize,
-    /// Table 3, "Max D": most wires of kind A in one layer.
-    pub single_use_in_layer_max: usize,
+    /// Table 3, "Max D": most wires of kind B in one layer. The paper says kind A there, which does not give its numbers.
+    pub direct_in_layer_max: usize,
 }
 
 impl Layers {
@@ -108,13 +108,12 @@ impl Layers {
 
     /// The counts of the paper.
     pub fn statistics(&self) -> Statistics {
-        let mut in_layer = vec![0; self.ranges.len() + 1];
-        let mut direct = 0;
-        for gate in self.gates.iter().filter(|gate| self.fan_out(gate.out) == 1) {
-            in_layer[self.layer_of(gate.out) as usize] += 1;
-            direct += usize::from(self.is_direct(gate.out));
+        let mut direct_in_layer = vec![0; self.ranges.len() + 1];
+        let single_use = self.gates.iter().filter(|gate| self.fan_out(gate.out) == 1).count();
+        for gate in self.gates.iter().filter(|gate| self.is_direct(gate.out)) {
+            direct_in_layer[self.layer_of(gate.out) as usize] += 1;
         }
-        let single_use = in_layer.iter().sum();
+        let direct = direct_in_layer.iter().sum();
         let ands = self.gates.iter().filter(|gate| gate.kind == GateKind::And).count();
         Statistics {
             layers: self.ranges.len(),
@@ -124,7 +123,7 @@ impl Layers {
             single_use,
             direct,
             single_use_later: single_use - direct,
-            single_use_in_layer_max: in_layer.into_iter().max().unwrap_or(0),
+            direct_in_layer_max: direct_in_layer.into_iter().max().unwrap_or(0),
         }
     }
 }

@@ -2,17 +2,23 @@
 //!
 //! Text form (section 3.3.1), one gate a line: `wire AND wire = wire` or `wire XOR wire = wire`. Wires are decimal
 //! numbers. A wire that no gate makes is a primary input. A gate stands after the gates that make its operands.
-//! Wire 0 is the constant 0; that is our choice, because the paper does not say how constants are written.
+//! Wires 0 and 1 are the constants 0 and 1; that is our choice, because the paper does not say how they are written.
 
 use std::fmt;
 
-/// Number of a wire. [`WireId::ZERO`] is the constant 0, which the paper does not count as a wire.
+/// Number of a wire. The paper does not count the two constants as wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WireId(pub u32);
 
 impl WireId {
     /// The constant 0.
     pub const ZERO: WireId = WireId(0);
+
+    /// The constant 1.
+    pub const ONE: WireId = WireId(1);
+
+    /// The first number that is no constant.
+    pub const FIRST: WireId = WireId(2);
 
     /// Index into tables of wires.
     pub fn index(self) -> usize {
@@ -43,22 +49,35 @@ pub struct Gate {
 }
 
 /// A circuit. Gates stand after the gates that make their operands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Netlist {
     /// Gates in the order in which the program meets them.
     pub gates: Vec<Gate>,
     /// Primary inputs that belong to parties, in ascending order. The text form does not tell them from constants.
     pub inputs: Vec<WireId>,
-    /// Primary inputs with a public value, such as the carry into an adder.
+    /// Other wires with a public value, such as the carry into an adder.
     pub constants: Vec<(WireId, bool)>,
     /// Results of the program. After an import: wires that no gate reads.
     pub outputs: Vec<WireId>,
-    /// One more than the largest number of a wire.
+    /// One more than the largest number of a wire; at least 2.
     pub wires_end: u32,
 }
 
+impl Default for Netlist {
+    /// No gates.
+    fn default() -> Netlist {
+        Netlist {
+            gates: Vec::new(),
+            inputs: Vec::new(),
+            constants: Vec::new(),
+            outputs: Vec::new(),
+            wires_end: WireId::FIRST.0,
+        }
+    }
+}
+
 impl Netlist {
-    /// Wires as Table 3 counts them: inputs, constants and results of gates, without the constant 0.
+    /// Wires as Table 3 counts them: inputs, constants and results of gates, without the constants 0 and 1.
     pub fn wire_count(&self) -> usize {
         self.inputs.len() + self.constants.len() + self.gates.len()
     }
@@ -80,6 +99,7 @@ impl Netlist {
     pub fn compute_in_clear(&self, inputs: &[bool]) -> Vec<bool> {
         assert_eq!(inputs.len(), self.inputs.len(), "one value for each input");
         let mut values = vec![false; self.wires_end as usize];
+        values[WireId::ONE.index()] = true;
         self.inputs.iter().zip(inputs).for_each(|(wire, &bit)| values[wire.index()] = bit);
         self.constants.iter().for_each(|&(wire, bit)| values[wire.index()] = bit);
         for gate in &self.gates {
@@ -167,9 +187,12 @@ pub enum NetlistFault {
         /// The wire.
         wire: u32,
     },
-    /// Wire 0 is the constant 0.
-    #[error("wire 0 is the constant 0 and cannot be made by a gate")]
-    Zero,
+    /// Wires 0 and 1 are constants.
+    #[error("wire {wire} is the constant {wire} and cannot be made by a gate")]
+    Constant {
+        /// The wire.
+        wire: u32,
+    },
 }
 
 /// Wires of one netlist. Tables of a reader have one entry for each number up to the largest.
@@ -246,7 +269,7 @@ impl Reader {
         }
         let wire = gate.out.0;
         match self.uses[gate.out.index()] {
-            _ if gate.out == WireId::ZERO => return Err(NetlistFault::Zero),
+            _ if gate.out < WireId::FIRST => return Err(NetlistFault::Constant { wire }),
             Use::Unknown => self.uses[gate.out.index()] = Use::MadeUnread,
             Use::Input => return Err(NetlistFault::ReadBefore { wire }),
             Use::MadeUnread | Use::MadeRead => return Err(NetlistFault::MadeTwice { wire }),
@@ -257,14 +280,14 @@ impl Reader {
 
     fn finish(self) -> Netlist {
         let with = |wanted| {
-            let all = (0..).map(WireId).zip(&self.uses).skip(1);
+            let all = (0..).map(WireId).zip(&self.uses).skip(WireId::FIRST.index());
             all.filter(move |(_, is)| **is == wanted).map(|(wire, _)| wire).collect()
         };
         Netlist {
             inputs: with(Use::Input),
             outputs: with(Use::MadeUnread),
             constants: Vec::new(),
-            wires_end: self.uses.len().max(1) as u32,
+            wires_end: (self.uses.len() as u32).max(WireId::FIRST.0),
             gates: self.gates,
         }
     }
@@ -301,11 +324,11 @@ mod tests {
             ("1 AND -2 = 3", "line 1, column 7: expected the number of a wire, found '-2'"),
             ("1 XOR 2 = 3 4", "line 1, column 13: expected the end of the line, found '4'"),
             ("1 XOR 2 = 3\n1 AND 2 = 3", "line 2, column 11: wire 3 is made twice"),
-            ("1 XOR 2 = 3\n3 AND 2 = 1", "line 2, column 11: wire 1 is read before it is made"),
+            ("4 XOR 2 = 3\n3 AND 2 = 4", "line 2, column 11: wire 4 is read before it is made"),
             ("1 XOR 2 = 2", "line 1, column 11: wire 2 is read before it is made"),
             (
-                "1 XOR 2 = 0",
-                "line 1, column 11: wire 0 is the constant 0 and cannot be made by a gate",
+                "2 XOR 2 = 1",
+                "line 1, column 11: wire 1 is the constant 1 and cannot be made by a gate",
             ),
             ("1 XOR 67108864 = 2", "line 1, column 7: wire 67108864 is not below 67108864"),
             ("1 XOR 99999999999 = 2", "line 1, column 7: wire 99999999999 is not below 67108864"),
@@ -316,13 +339,13 @@ mod tests {
 
     #[test]
     fn a_netlist_is_read_and_written() {
-        let text = "1 XOR 2 = 3\n3 AND 0 = 4\n3 AND 1 = 7\n";
+        let text = "5 XOR 2 = 3\n3 AND 1 = 4\n3 AND 5 = 7\n";
         let netlist = Netlist::from_text(text).expect("it is well-formed");
         assert_eq!(netlist.to_string(), text);
-        assert_eq!(netlist.inputs, [WireId(1), WireId(2)]);
+        assert_eq!(netlist.inputs, [WireId(2), WireId(5)]);
         assert_eq!(netlist.outputs, [WireId(4), WireId(7)]);
         assert_eq!((netlist.wire_count(), netlist.and_count(), netlist.xor_count()), (5, 2, 1));
-        assert_eq!(netlist.compute_in_clear(&[true, false]), [false, true]);
+        assert_eq!(netlist.compute_in_clear(&[false, true]), [true, true]);
         assert_eq!(Netlist::from_text("").expect("it has no gates").gates, []);
     }
 }

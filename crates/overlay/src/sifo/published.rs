@@ -48,10 +48,10 @@ impl Variant {
     /// Table 7: directly used wires on chip.
     pub const TABLE_7: Variant = variant((10, 1, false), DirectlyUsed, Mhz200);
 
-    /// Table 8: the most frequently used wires on chip, a third of all. Fitted: the paper does not say how many. Its block
+    /// Table 8: the most frequently used wires on chip, half of all. Fitted: the paper does not say how many. Its block
     /// RAM holds all wires of these problems, and then they would take about 0.65 of the published times.
     pub const fn table_8(wires: u32) -> Variant {
-        variant((10, 1, false), MostFrequentlyUsed { words: wires / 3 }, Mhz200)
+        variant((10, 1, false), MostFrequentlyUsed { words: wires / 2 }, Mhz200)
     }
 
     /// Table 9: as many XOR cells as AND cells, and the faster main clock.

@@ -131,7 +131,7 @@ module sifo_top (
     assign ddr_write_data = {4{48'h0, result}};
 
     sifo_ram #(.WORD_BITS(RAM_BITS)) ram (
-        .clk(clk), .read(ram_reads_a | ram_reads_b), .read_word(ram_reads_a ? a[RAM_BITS:1] : b[RAM_BITS:1]),
+        .clk(clk), .offset(offset), .read(ram_reads_a | ram_reads_b), .read_word(ram_reads_a ? a[RAM_BITS:1] : b[RAM_BITS:1]),
         .read_label(ram_label), .write(issues_write & out[0]), .write_word(out[RAM_BITS:1]), .write_label(result)
     );
 
