@@ -6,7 +6,7 @@ use phineus_overlay::sifo::garbling::{ShortLabel, garble};
 use phineus_overlay::sifo::host::{HostProgram, Registers};
 use phineus_overlay::sifo::layers::Layers;
 use phineus_overlay::sifo::netlist::{Gate, GateKind, Netlist, WireId};
-use phineus_overlay::sifo::problems::Problem;
+use phineus_overlay::sifo::problems::{PROBLEMS, Problem};
 use phineus_overlay::sifo::published::Variant;
 use phineus_overlay::sifo::simulation::run;
 use phineus_overlay::sifo::timing::simulate;
@@ -71,16 +71,27 @@ fn problems_are_garbled_as_in_software_by_all_variants() {
     }
 }
 
-#[test]
-fn larger_problems_are_garbled_as_in_software() {
+fn compare_table_11(is_wanted: impl Fn(&Netlist) -> bool) {
     let mut seeds = Seeds::fresh();
-    let problems =
-        [Problem::HammingDistance(50), Problem::Product(16), Problem::Product(32), Problem::Sort];
-    for problem in problems {
-        compare(&problem.name(), &problem.netlist(), Variant::TABLE_11, seeds.draw(), false);
+    for problem in PROBLEMS {
+        let netlist = problem.timed_netlist();
+        if is_wanted(&netlist) {
+            compare(&problem.name(), &netlist, Variant::TABLE_11, seeds.draw(), false);
+        }
     }
-    let sides = Problem::MatrixProduct { side: 2, width: 4 };
-    compare(&sides.name(), &sides.netlist(), Variant::TABLE_11, seeds.draw(), false);
+}
+
+const LARGE_GATES: usize = 100_000;
+
+#[test]
+fn table_11_is_garbled_as_in_software() {
+    compare_table_11(|netlist| netlist.gates.len() < LARGE_GATES);
+}
+
+#[test]
+#[ignore = "takes six minutes"]
+fn the_largest_problems_of_table_11_are_garbled_as_in_software() {
+    compare_table_11(|netlist| netlist.gates.len() >= LARGE_GATES);
 }
 
 /// Gates of random kinds on any wires, constants included.
