@@ -23,12 +23,12 @@ fn one_program_is_explained_on_both_overlays() -> Result {
 #[test]
 fn netlists_of_sifo_are_read() -> Result {
     let place = Place::new()?;
-    place.write("good.sifo", "4 XOR 5 = 6\n6 AND 4 = 7\n".to_owned())?;
+    place.write("good.sifo", "4 XOR 5 = 6\n6 AND 4 = 7\n")?;
     let document =
         place.run("--json hw explain good.sifo --overlay sifo")?.succeeded()?.document()?;
     assert_eq!(document["and_gates"].as_u64(), Some(1));
     assert_eq!(document["layers"].as_u64(), Some(2));
-    place.write("bad.sifo", "4 XOR 5 = 6\n6 OR 4 = 7\n".to_owned())?;
+    place.write("bad.sifo", "4 XOR 5 = 6\n6 OR 4 = 7\n")?;
     let failed = place.run("hw explain bad.sifo --overlay sifo")?;
     let expected = "error E3110: bad.sifo:2: column 3: expected AND or XOR, found 'OR'";
     assert!(failed.stderr.contains(expected), "{}", failed.stderr);
