@@ -8,7 +8,7 @@ use phineus_overlay::sifo::layers::Layers;
 use phineus_overlay::sifo::netlist::Netlist;
 use phineus_overlay::sifo::problems::{PROBLEMS, Problem};
 use phineus_overlay::sifo::published::{
-    ModelRow, TABLE_8, TABLE_9, TABLE_10, TABLE_11, TABLES_5_TO_7, Variant, two_parameter_fit,
+    TABLE_8, TABLE_9, TABLE_10, TABLE_11, TABLES_5_TO_7, Variant, least_squares, model_counts,
 };
 
 /// The netlist that was timed, and its layers.
@@ -39,12 +39,13 @@ fn times_of_table_11_are_within_15_percent() {
         let netlist = netlist(problem);
         let ours = microseconds(Variant::TABLE_11, &netlist);
         assert!(is_near(compare(&problem.name(), ours, published)), "{}", problem.name());
-        published_rows.push(ModelRow::new(&netlist.1, published));
-        our_rows.push(ModelRow::new(&netlist.1, ours));
+        published_rows.push((model_counts(&netlist.1), published));
+        our_rows.push((model_counts(&netlist.1), ours));
     }
     // DDR accesses of 180 ns are what the device does most of the time.
     for (name, rows) in [("published", published_rows), ("ours", our_rows)] {
-        let (access_ns, layer_us) = two_parameter_fit(&rows);
+        let [access_us, layer_us] = least_squares(&rows);
+        let access_ns = 1000.0 * access_us;
         println!("{name}: {access_ns:.0} ns an access and {layer_us:.2} us a layer");
         assert!((170.0..210.0).contains(&access_ns) && (1.2..2.2).contains(&layer_us), "{name}");
     }
@@ -70,13 +71,36 @@ fn times_of_tables_5_to_7_are_within_15_percent_but_those_of_the_sort() {
             let name = ["Table 5 (5 AND)", "Table 5 (10 AND)", "Table 6", "Table 7"][number];
             let ratio = compare(&format!("{name}, {}", problem.name()), ours, published);
             // By least squares over all rows of Table 6, an XOR takes 0.2 us and an AND 1.2 us there. The sort has the
-            // fewest ANDs, and here an XOR takes 0.6 us and an AND 0.4 us.
+            // fewest ANDs, and here an XOR takes 0.6 us and an AND 0.3 us.
             let is_missed = problem == Problem::Sort && number >= 2;
             assert_eq!(is_near(ratio), !is_missed, "{name}, {}", problem.name());
         }
         // Every step helps.
         assert!(ours.windows(2).all(|pair| pair[0] >= pair[1]), "{}", problem.name());
     }
+}
+
+/// Why the sort is missed in Table 6: the published device spends its time on ANDs, ours on XORs, and the sort has the
+/// smallest share of ANDs.
+#[test]
+fn the_published_device_takes_longer_for_ands_and_shorter_for_xors() {
+    let (mut published_rows, mut our_rows) = (Vec::new(), Vec::new());
+    for (problem, [_, _, published, _]) in TABLES_5_TO_7 {
+        let netlist = netlist(problem);
+        let counts = netlist.1.statistics();
+        let batches: usize = netlist.1.iter().map(|(_, ands)| ands.len().div_ceil(10)).sum();
+        let without_ands = netlist.1.iter().filter(|(_, ands)| ands.is_empty()).count();
+        let counts = [counts.xors, counts.ands, batches, without_ands].map(|count| count as f64);
+        published_rows.push((counts, published));
+        our_rows.push((counts, microseconds(Variant::TABLE_6, &netlist)));
+    }
+    let published = least_squares(&published_rows);
+    let ours = least_squares(&our_rows);
+    println!(
+        "us an XOR, an AND, a batch of ANDs, a layer without: {published:.2?}, ours {ours:.2?}"
+    );
+    assert!(published[0] < 0.3 && published[1] > 1.0);
+    assert!((0.5..0.65).contains(&ours[0]) && (0.3..0.5).contains(&ours[1]));
 }
 
 #[test]

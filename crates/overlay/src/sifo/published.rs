@@ -123,41 +123,46 @@ pub const TABLE_11: [(f64, f64); 14] = [
     (2170.88, 340_698.0),
 ];
 
-/// A run as the two-parameter model sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelRow {
-    /// DDR accesses, (3 - 2f) a gate: two operands and a result, and f is the share of wires that are directly used.
-    pub accesses: f64,
-    /// Layers.
-    pub layers: f64,
-    /// Its time.
-    pub microseconds: f64,
-}
-
-impl ModelRow {
-    /// The row of a netlist.
-    pub fn new(layers: &Layers, microseconds: f64) -> ModelRow {
-        let counts = layers.statistics();
-        let share = counts.direct as f64 / counts.wires as f64;
-        let gates = (counts.ands + counts.xors) as f64;
-        ModelRow {
-            accesses: (3.0 - 2.0 * share) * gates,
-            layers: counts.layers as f64,
-            microseconds,
+/// Fits time = sum of coefficient times count, with least relative squares. Each row is its counts and its time.
+///
+/// # Panics
+/// If the counts do not determine the coefficients.
+pub fn least_squares<const N: usize>(rows: &[([f64; N], f64)]) -> [f64; N] {
+    // Normal equations of counts / time = 1, with the right side as last column.
+    let mut matrix = vec![[0.0; N]; N];
+    let mut right = [0.0; N];
+    for (counts, time) in rows {
+        let scaled = counts.map(|count| count / time);
+        for i in 0..N {
+            right[i] += scaled[i];
+            for j in 0..N {
+                matrix[i][j] += scaled[i] * scaled[j];
+            }
         }
     }
-}
-
-/// Fits time = d accesses + c layers with least relative squares. Returns d in nanoseconds and c in microseconds.
-pub fn two_parameter_fit(rows: &[ModelRow]) -> (f64, f64) {
-    let mut sums = [0.0; 5];
-    for row in rows {
-        let (x, y) = (row.accesses / row.microseconds, row.layers / row.microseconds);
-        for (sum, term) in sums.iter_mut().zip([x * x, x * y, y * y, x, y]) {
-            *sum += term;
+    // The matrix is positive definite, so elimination needs no pivots.
+    for i in 0..N {
+        assert!(matrix[i][i] > 0.0, "the counts determine the coefficients");
+        for k in i + 1..N {
+            let factor = matrix[k][i] / matrix[i][i];
+            let pivot = matrix[i];
+            matrix[k].iter_mut().zip(pivot).for_each(|(entry, above)| *entry -= factor * above);
+            right[k] -= factor * right[i];
         }
     }
-    let [xx, xy, yy, x, y] = sums;
-    let determinant = xx * yy - xy * xy;
-    (1000.0 * (x * yy - y * xy) / determinant, (y * xx - x * xy) / determinant)
+    let mut solution = [0.0; N];
+    for i in (0..N).rev() {
+        let known: f64 = (i + 1..N).map(|j| matrix[i][j] * solution[j]).sum();
+        solution[i] = (right[i] - known) / matrix[i][i];
+    }
+    solution
+}
+
+/// Counts of the two-parameter model: DDR accesses, (3 - 2f) a gate (two operands and a result, and f is the share of
+/// wires that are directly used), and layers.
+pub fn model_counts(layers: &Layers) -> [f64; 2] {
+    let counts = layers.statistics();
+    let share = counts.direct as f64 / counts.wires as f64;
+    let gates = (counts.ands + counts.xors) as f64;
+    [(3.0 - 2.0 * share) * gates, counts.layers as f64]
 }
