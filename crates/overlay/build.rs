@@ -12,16 +12,24 @@ mod verilated {
     use std::process::Command;
 
     pub fn build() {
-        let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join("model");
         let hw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hw");
         println!("cargo::rerun-if-changed={}", hw.display());
-        let list = std::fs::read_to_string(hw.join("sources.f")).expect("hw/sources.f can be read");
+        model(&hw, "sources.f", "ovl_top", "ip/overlay/tb/ovl_shim.cpp");
+        model(&hw, "sifo.f", "sifo_top", "ip/sifo/tb/sifo_shim.cpp");
+        println!("cargo::rustc-link-lib=pthread");
+        println!("cargo::rustc-link-lib=atomic");
+    }
+
+    /// Compiles the RTL of a list of sources, and the C++ that drives it.
+    fn model(hw: &Path, list: &str, top: &str, shim: &str) {
+        let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it")).join(top);
+        let list = std::fs::read_to_string(hw.join(list)).expect("the list can be read");
         let sources = list.lines().map(|source| hw.join(source));
         // A model of other sources may be there.
         let _ = std::fs::remove_dir_all(&out);
         let mut verilator = Command::new("verilator");
         verilator.args(["--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"]);
-        verilator.args(["-Wall", "-DOVL_ASSERT", "--top-module", "ovl_top", "--Mdir"]).arg(&out);
+        verilator.args(["-Wall", "-DOVL_ASSERT", "--top-module", top, "--Mdir"]).arg(&out);
         let status = verilator.args(sources).status();
         let status = status.expect("the feature verilator needs the program verilator in PATH");
         assert!(status.success(), "verilator refuses hw/");
@@ -39,10 +47,11 @@ mod verilated {
                 build.file(path);
             }
         }
-        build.file(include.join("verilated.cpp")).file(include.join("verilated_threads.cpp"));
-        build.file(hw.join("ip/overlay/tb/ovl_shim.cpp"));
-        build.compile("phineus_overlay_model");
-        println!("cargo::rustc-link-lib=pthread");
-        println!("cargo::rustc-link-lib=atomic");
+        if top == "ovl_top" {
+            // Both models use one runtime.
+            build.file(include.join("verilated.cpp")).file(include.join("verilated_threads.cpp"));
+        }
+        build.file(hw.join(shim));
+        build.compile(&format!("phineus_{top}_model"));
     }
 }

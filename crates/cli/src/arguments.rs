@@ -16,7 +16,7 @@ use phineus_channels::NetworkModel;
 
 pub(crate) use hardware::{
     CompileArguments, ExplainHardwareArguments, HardwareAction, HardwareArguments, HardwareProgram,
-    ShowStreamArguments, SimulateArguments,
+    OverlayChoice, ShowStreamArguments, SimulateArguments,
 };
 pub(crate) use plans::{CheckArguments, ExplainArguments, PlanArguments, ShowArguments};
 pub(crate) use program::ProgramArguments;

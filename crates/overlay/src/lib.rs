@@ -21,6 +21,7 @@ mod ports;
 pub mod record;
 pub mod registers;
 pub mod schedule;
+pub mod sifo;
 #[cfg(feature = "verilator")]
 pub mod simulation;
 pub mod software;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::inputs::OutsourcingArguments;
 use super::program::{ProgramArguments, ResourceArguments, RowCountArguments};
@@ -65,6 +65,17 @@ pub(crate) struct ExplainHardwareArguments {
     #[arg(long, value_name = "MHZ", default_value_t = 200)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=5000))]
     pub(crate) clock: u32,
+    /// The overlay that figures are of
+    #[arg(long, value_name = "NAME", default_value = "phineus", conflicts_with = "clock")]
+    pub(crate) overlay: OverlayChoice,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OverlayChoice {
+    /// The overlay of this project
+    Phineus,
+    /// SIFO, a published overlay, to compare with; it also reads netlists in SIFO's text form (.sifo)
+    Sifo,
 }
 
 #[derive(Args)]

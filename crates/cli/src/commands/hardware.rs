@@ -3,6 +3,7 @@
 mod compiled;
 mod explain;
 mod show;
+mod sifo;
 mod simulate;
 
 use phineus_session::failure::Failure;

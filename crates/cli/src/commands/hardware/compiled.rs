@@ -35,8 +35,7 @@ pub(super) struct Compiled {
 
 /// Plans a program as a run with garbled circuits does, records its gates, and schedules them.
 pub(super) fn compile(registry: &Registry, program: &HardwareProgram) -> Result<Compiled, Failure> {
-    let (file, description, hash) = planned(registry, program)?;
-    let netlist = netlist(program, &file, &description)?;
+    let (netlist, hash) = gates(registry, program)?;
     let parameters = Parameters::default();
     let schedule = schedule(&operations(&netlist), parameters).map_err(failure)?;
     let stream = Stream::new(&schedule, parameters, hash.0);
@@ -47,6 +46,16 @@ pub(super) fn compile(registry: &Registry, program: &HardwareProgram) -> Result<
         stream,
         figures,
     })
+}
+
+/// The gates of a program, as a run with garbled circuits garbles them.
+pub(super) fn recorded(registry: &Registry, program: &HardwareProgram) -> Result<Netlist, Failure> {
+    gates(registry, program).map(|(netlist, _)| netlist)
+}
+
+fn gates(registry: &Registry, program: &HardwareProgram) -> Result<(Netlist, Hash), Failure> {
+    let (file, description, hash) = planned(registry, program)?;
+    Ok((netlist(program, &file, &description)?, hash))
 }
 
 /// The planned program: made here, or planned before.

@@ -10,7 +10,8 @@ use phineus_tables::quantity;
 use serde_json::json;
 
 use super::compiled::{compile, open};
-use crate::arguments::ExplainHardwareArguments;
+use super::sifo;
+use crate::arguments::{ExplainHardwareArguments, OverlayChoice};
 use crate::output::Console;
 
 /// Bytes of a label.
@@ -22,6 +23,9 @@ pub(super) fn explain(
     arguments: &ExplainHardwareArguments,
     console: &Console,
 ) -> Result<(), Failure> {
+    if arguments.overlay == OverlayChoice::Sifo {
+        return sifo::explain(registry, &arguments.program, console);
+    }
     let file = arguments.program.choice.program.as_deref().map(Path::new);
     let stream_file = file.filter(|file| file.extension().is_some_and(|name| name == "ovl"));
     let (stream, figures) = match stream_file {

@@ -1,0 +1,38 @@
+//! `hw explain`: what a program takes on our overlay and on SIFO.
+
+mod common;
+
+use common::{Place, Result};
+
+#[test]
+fn one_program_is_explained_on_both_overlays() -> Result {
+    let place = Place::new()?;
+    let explain = |overlay: &str| {
+        let line = format!("--json hw explain sort --param n=8 --overlay {overlay}");
+        place.run(&line)?.succeeded()?.document()
+    };
+    let (ours, sifo) = (explain("phineus")?, explain("sifo")?);
+    assert_eq!(ours["and_gates"], sifo["and_gates"]);
+    assert!(sifo["xor_gates"].as_u64() > sifo["and_gates"].as_u64());
+    assert!(sifo["seconds"].as_f64() > ours["seconds"].as_f64(), "{sifo} {ours}");
+    let text = place.run("hw explain sort --param n=8 --overlay sifo")?.succeeded()?.stdout;
+    assert!(text.contains("protect nothing"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn netlists_of_sifo_are_read() -> Result {
+    let place = Place::new()?;
+    place.write("good.sifo", "4 XOR 5 = 6\n6 AND 4 = 7\n")?;
+    let document =
+        place.run("--json hw explain good.sifo --overlay sifo")?.succeeded()?.document()?;
+    assert_eq!(document["and_gates"].as_u64(), Some(1));
+    assert_eq!(document["layers"].as_u64(), Some(2));
+    place.write("bad.sifo", "4 XOR 5 = 6\n6 OR 4 = 7\n")?;
+    let failed = place.run("hw explain bad.sifo --overlay sifo")?;
+    let expected = "error E3110: bad.sifo:2: column 3: expected AND or XOR, found 'OR'";
+    assert!(failed.stderr.contains(expected), "{}", failed.stderr);
+    let failed = place.run("hw explain good.sifo --overlay sifo --clock 100")?;
+    assert!(failed.stderr.contains("cannot be used with"), "{}", failed.stderr);
+    Ok(())
+}
