@@ -18,7 +18,7 @@ use crate::disclosed::Disclosed;
 use crate::failure::{Failure, codes};
 use crate::planned::PlannedFile;
 use crate::progress::{ComputationWatch, Progress};
-use crate::statistics::Phases;
+use crate::statistics::{OverlayFigures, Phases};
 
 /// Transfers in flight at the device.
 pub const STORAGE_DEPTH: u32 = 32;
@@ -63,6 +63,8 @@ pub struct RunResult {
     /// Pages of regions that were moved on demand.
     pub regions: StorageStatistics,
     pub storage_name: &'static str,
+    /// The overlay, if it garbled.
+    pub overlay: Option<OverlayFigures>,
     pub running: Duration,
     /// An estimate, from samples.
     pub blocked_on_network: Duration,

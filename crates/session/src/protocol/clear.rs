@@ -190,6 +190,7 @@ pub fn run_clear(mut job: Job<'_>) -> Result<RunResult, Failure> {
         storage,
         regions,
         storage_name,
+        overlay: None,
         running: start.elapsed(),
         blocked_on_network: Duration::ZERO,
         farewell: None,
