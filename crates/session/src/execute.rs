@@ -212,7 +212,11 @@ pub fn frames_and_swap(
 impl Job<'_> {
     /// Makes frames and swap file for the plan.
     pub fn memory(&self) -> Result<RunMemory, Failure> {
-        let plan = self.planned.plan();
+        self.memory_of(self.planned.plan())
+    }
+
+    /// As [`Job::memory`], with values of another layout than the plan states.
+    pub fn memory_of(&self, plan: &PlanDescription) -> Result<RunMemory, Failure> {
         let page_bytes = plan.page_bytes();
         let region_pages = Regions::pages(&self.planned.description, plan.layout);
         for (number, what) in [
