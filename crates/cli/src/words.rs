@@ -24,6 +24,7 @@ fn option(field: RunField) -> &'static str {
         RunField::Columns => "--column",
         RunField::Computing => "--computing",
         RunField::FakePreprocessing => "--fake-preprocessing",
+        RunField::Garbler => "--garbler",
         RunField::Inputs => "--in",
         RunField::InputsFrom => "--inputs-from",
         RunField::MaxIterations => "--max-iterations",

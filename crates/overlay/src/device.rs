@@ -2,13 +2,14 @@
 
 use phineus_crypto::{Block, Delta, GarbledGate};
 use zerocopy::{FromBytes, IntoBytes};
+use zeroize::Zeroizing;
 
 use crate::OverlayError;
 use crate::registers::{self, Register};
 use crate::schedule::STORED;
 use crate::stream::Stream;
 
-/// The streams of a run, and how much of each was moved.
+/// The streams of a run.
 pub struct Streams<'a> {
     /// Header and words.
     pub quads: &'a [u64],
@@ -18,7 +19,7 @@ pub struct Streams<'a> {
     pub label_results: &'a [u64],
     /// Rows in the order of issue, to evaluate.
     pub rows_in: &'a [GarbledGate],
-    /// Rows in the order of issue, from garbling.
+    /// Space for the next rows, in the order of issue, from garbling.
     pub rows: &'a mut [GarbledGate],
     /// Labels of the outputs, in the order of issue.
     pub results: &'a mut [Block],
@@ -26,6 +27,32 @@ pub struct Streams<'a> {
 
 /// Mark of a load whose label is in [`Streams::labels`].
 pub const NO_RESULT: u64 = u64::MAX;
+
+/// How many items of each stream were moved since a run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Words, with the header.
+    pub words: u64,
+    /// Labels of inputs, and those that were stored.
+    pub labels: u64,
+    /// Rows to evaluate.
+    pub rows_in: u64,
+    /// Rows from garbling.
+    pub rows: u64,
+    /// Labels of outputs, and those to store.
+    pub results: u64,
+}
+
+/// Why a transfer returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// The next row has no space.
+    Space,
+    /// To let the host look whether the run is still wanted.
+    Slice,
+    /// Everything was moved, or the device takes and gives nothing more.
+    End,
+}
 
 /// A device. The simulation (`simulation.rs`, feature `verilator`) is the only one today.
 pub trait OverlayDevice {
@@ -35,9 +62,9 @@ pub trait OverlayDevice {
     /// Writes register `number` of those that begin at `register`.
     fn write(&mut self, register: Register, number: u8, value: u32);
 
-    /// Moves the streams until everything was moved, or the device takes and gives nothing more. Returns how many rows and
-    /// results came.
-    fn transfer(&mut self, streams: Streams<'_>) -> (usize, usize);
+    /// Moves the streams on from where `moved` says, and adds to it what was moved. A device waits for nothing while
+    /// its host is between two transfers.
+    fn transfer(&mut self, streams: Streams<'_>, moved: &mut Moved) -> Pause;
 }
 
 /// What garbling gives.
@@ -52,15 +79,18 @@ pub struct Garbled {
     pub stalls: u64,
 }
 
-/// What evaluating gives.
-pub struct Evaluated {
-    /// Active labels of the outputs, in their order.
+/// The labels that a run gives, and what it took.
+pub struct DeviceResult {
+    /// Labels of the outputs, in their order: active ones of an evaluator, those of false of a garbler.
     pub outputs: Vec<Block>,
     /// Cycles in which the pipeline moved.
     pub cycles: u64,
     /// Cycles in which it waited for the host.
     pub stalls: u64,
 }
+
+/// Rows that [`garble_in_pieces`] gives at once: 16 KiB, and some thousand clocks of a simulation.
+pub const PIECE_ROWS: usize = 512;
 
 /// Garbles the program of `stream` on a device; `inputs` are labels of false.
 ///
@@ -72,20 +102,44 @@ pub struct Evaluated {
 pub fn garble(
     device: &mut dyn OverlayDevice,
     stream: &Stream,
-    (start, delta): (Block, &Delta),
+    secrets: (Block, &Delta),
     inputs: &[Block],
 ) -> Result<Garbled, OverlayError> {
-    write_block(device, registers::START, start);
-    write_block(device, registers::DELTA, delta.block());
-    device.write(registers::CONTROL, 0, registers::CONTROL_GARBLE);
-    let mut issued = vec![GarbledGate::default(); stream.and_count() as usize];
-    let (outputs, [cycles, stalls]) = transfer(device, stream, inputs, (&[], &mut issued))?;
+    let mut issued = Vec::with_capacity(stream.and_count() as usize);
+    let ended = garble_in_pieces(device, stream, secrets, inputs, &mut |piece| {
+        issued.extend_from_slice(piece);
+        true
+    })?;
+    // A stream that came to its end has no damaged word.
     let mut rows = vec![0; issued.len() * GarbledGate::BYTES];
     for (gate, row) in gates(stream).zip(&issued) {
         let place = gate * GarbledGate::BYTES;
         rows[place..place + GarbledGate::BYTES].copy_from_slice(row.as_bytes());
     }
-    Ok(Garbled { rows, outputs, cycles, stalls })
+    Ok(Garbled { rows, outputs: ended.outputs, cycles: ended.cycles, stalls: ended.stalls })
+}
+
+/// As [`garble`]; calls `give` with the next rows in the order of issue, or with none from time to time, until it returns
+/// false.
+///
+/// # Errors
+/// As [`garble`], and [`OverlayError::Interrupted`] if `give` returned false.
+///
+/// # Panics
+/// As [`garble`].
+pub fn garble_in_pieces(
+    device: &mut dyn OverlayDevice,
+    stream: &Stream,
+    (start, delta): (Block, &Delta),
+    inputs: &[Block],
+    give: &mut dyn FnMut(&[GarbledGate]) -> bool,
+) -> Result<DeviceResult, OverlayError> {
+    write_block(device, registers::START, start);
+    write_block(device, registers::DELTA, delta.block());
+    device.write(registers::CONTROL, 0, registers::CONTROL_GARBLE);
+    let ended = transfer(device, stream, inputs, &[], give);
+    write_block(device, registers::DELTA, Block::ZERO);
+    ended
 }
 
 /// Evaluates the program of `stream` on a device; `inputs` are active labels, `rows` those of all gates in their order.
@@ -101,7 +155,7 @@ pub fn evaluate(
     start: Block,
     inputs: &[Block],
     rows: &[u8],
-) -> Result<Evaluated, OverlayError> {
+) -> Result<DeviceResult, OverlayError> {
     write_block(device, registers::START, start);
     device.write(registers::CONTROL, 0, registers::CONTROL_EVALUATE);
     let row = |gate: usize| {
@@ -110,8 +164,7 @@ pub fn evaluate(
         GarbledGate::read_from_bytes(row).expect("the slice has the size of a row")
     };
     let rows: Vec<GarbledGate> = gates(stream).map(row).collect();
-    let (outputs, [cycles, stalls]) = transfer(device, stream, inputs, (&rows, &mut []))?;
-    Ok(Evaluated { outputs, cycles, stalls })
+    transfer(device, stream, inputs, &rows, &mut |_| true)
 }
 
 fn write_block(device: &mut dyn OverlayDevice, register: Register, value: Block) {
@@ -121,28 +174,43 @@ fn write_block(device: &mut dyn OverlayDevice, register: Register, value: Block)
 }
 
 /// Numbers of the gates in the order of issue.
-fn gates(stream: &Stream) -> impl Iterator<Item = usize> {
+pub(crate) fn gates(stream: &Stream) -> impl Iterator<Item = usize> {
     stream.words().filter(|word| word.has_and()).map(|word| word.index as usize)
 }
 
-/// Moves the streams of a run, and returns the labels of the outputs, cycles and stalls.
+/// Moves the streams of a run; `give` gets the rows that come, unless rows go in.
 fn transfer(
     device: &mut dyn OverlayDevice,
     stream: &Stream,
     inputs: &[Block],
-    (rows_in, rows): (&[GarbledGate], &mut [GarbledGate]),
-) -> Result<(Vec<Block>, [u64; 2]), OverlayError> {
+    rows_in: &[GarbledGate],
+    give: &mut dyn FnMut(&[GarbledGate]) -> bool,
+) -> Result<DeviceResult, OverlayError> {
     let (labels, label_results) = loads(stream, inputs);
-    let mut results = vec![Block::ZERO; stream.outputs.len()];
-    let wanted = (rows.len(), results.len());
-    let moved = device.transfer(Streams {
-        quads: &stream.quads,
-        labels: &labels,
-        label_results: &label_results,
-        rows_in,
-        rows,
-        results: &mut results,
-    });
+    let mut results = Zeroizing::new(vec![Block::ZERO; stream.outputs.len()]);
+    let row_count = if rows_in.is_empty() { stream.and_count() } else { 0 };
+    let mut space = [GarbledGate::default(); PIECE_ROWS];
+    let mut moved = Moved::default();
+    loop {
+        let before = moved.rows;
+        let free = ((row_count - before) as usize).min(PIECE_ROWS);
+        let streams = Streams {
+            quads: &stream.quads,
+            labels: &labels,
+            label_results: &label_results,
+            rows_in,
+            rows: &mut space[..free],
+            results: &mut results,
+        };
+        let pause = device.transfer(streams, &mut moved);
+        if !give(&space[..(moved.rows - before) as usize]) {
+            return Err(OverlayError::Interrupted);
+        }
+        // A device that gives more rows than there are gates is not done, which its status says.
+        if pause == Pause::End || pause == Pause::Space && free == 0 {
+            break;
+        }
+    }
     let status = device.read(registers::STATUS);
     let mut long = |low, high| u64::from(device.read(low)) | u64::from(device.read(high)) << 32;
     let cycles = long(registers::CYCLES_LOW, registers::CYCLES_HIGH);
@@ -151,20 +219,21 @@ fn transfer(
     if let Some(reason) = registers::error_meaning(status) {
         return Err(OverlayError::Stopped { word, reason });
     }
-    if status & registers::STATUS_DONE == 0 || moved != wanted {
+    let is_whole = moved.rows == row_count && moved.results == results.len() as u64;
+    if status & registers::STATUS_DONE == 0 || !is_whole {
         return Err(OverlayError::Stopped { word, reason: "it waits for more of the stream" });
     }
     let is_output = |number: &u32| number & STORED == 0;
     let output_count = stream.outputs.iter().filter(|&number| is_output(number)).count();
     let mut outputs = vec![Block::ZERO; output_count];
-    for (&output, &label) in stream.outputs.iter().zip(&results).filter(|(n, _)| is_output(n)) {
+    for (&output, &label) in stream.outputs.iter().zip(&*results).filter(|(n, _)| is_output(n)) {
         outputs[output as usize] = label;
     }
-    Ok((outputs, [cycles, stalls]))
+    Ok(DeviceResult { outputs, cycles, stalls })
 }
 
 /// Labels in the order of the loads, and the results that some of them are.
-fn loads(stream: &Stream, inputs: &[Block]) -> (Vec<Block>, Vec<u64>) {
+fn loads(stream: &Stream, inputs: &[Block]) -> (Zeroizing<Vec<Block>>, Vec<u64>) {
     let mut stored = Vec::new();
     for (result, &number) in (0..).zip(&stream.outputs) {
         if number & STORED != 0 {
@@ -177,5 +246,6 @@ fn loads(stream: &Stream, inputs: &[Block]) -> (Vec<Block>, Vec<u64>) {
         0 => (inputs[number as usize], NO_RESULT),
         _ => (Block::ZERO, stored[(number & !STORED) as usize]),
     };
-    stream.loads.iter().map(load).unzip()
+    let (labels, results): (Vec<Block>, _) = stream.loads.iter().map(load).unzip();
+    (Zeroizing::new(labels), results)
 }

@@ -3,9 +3,20 @@
 /// Why a program cannot be compiled, a stream not be read, or a device not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
-    /// The netlist is larger than node numbers are.
-    #[error("the program has more than {} gates", crate::netlist::NODES_MAX)]
-    TooManyGates,
+    /// The netlist is larger than node numbers are, or than what was stated.
+    #[error("the program has more than {nodes_max} gates")]
+    TooManyGates {
+        /// Nodes of the largest netlist.
+        nodes_max: u64,
+    },
+    /// Compiling takes more memory than was stated.
+    #[error("compiling the program for the overlay takes more than {limit_bytes} bytes")]
+    Memory {
+        /// What was stated.
+        limit_bytes: u64,
+        /// What it takes at least.
+        needed_bytes: u64,
+    },
     /// Not every operation is a circuit of AND and XOR.
     #[error("the overlay cannot garble {what}")]
     Unsupported {
@@ -46,6 +57,15 @@ pub enum OverlayError {
     Corrupt {
         /// Number of the check word, from 0 after the header.
         word: u64,
+    },
+    /// The host does not want the rest of the run.
+    #[error("the run on the device was ended before its end")]
+    Interrupted,
+    /// No thread can be started for the device.
+    #[error("cannot start a thread for the device: {reason}")]
+    NoThread {
+        /// What the system says.
+        reason: String,
     },
     /// The device stopped.
     #[error("the device stopped at word {word}: {reason}")]

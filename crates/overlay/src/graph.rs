@@ -60,6 +60,13 @@ pub(crate) struct Graph {
 const NO_BANK: u8 = u8::MAX;
 
 impl Graph {
+    /// Bytes of a graph and of a scheduler's tables for so many operations: six operands at most, and 24 bytes of numbers,
+    /// of queues and of marks besides.
+    pub(crate) fn bytes(operation_count: usize) -> u64 {
+        let each = size_of::<Kind>() + size_of::<Address>() + 6 * size_of::<u32>() + 24;
+        (operation_count * each) as u64
+    }
+
     pub(crate) fn new(operations: &Operations) -> Graph {
         let kinds = operations.list.clone();
         let count = kinds.len();

@@ -6,20 +6,25 @@
 //! The path of a program: [`record`] runs it and records its gates as a [`netlist`]; [`operations`] absorbs XORs into
 //! operations of the cell; [`schedule`] gives each operation a cycle and each label a place in the banks of the wire
 //! memory; [`stream`] encodes the words. [`device`] is a run on a device. Its only implementation today is the
-//! simulation of the RTL by Verilator (cargo feature `verilator`). `docs/hardware.md` describes all of it.
+//! simulation of the RTL by Verilator (cargo feature `verilator`). [`garbling`] lets a device garble beside a host that
+//! sends the rows. `docs/hardware.md` describes all of it.
 //!
 //! Security: the stream does not depend on secrets. The device gets the labels of false of all inputs, the offset
 //! and the start value from the garbler whose device it is.
 
+mod compile;
 pub mod device;
 mod error;
+pub mod garbling;
 mod graph;
+mod memory;
 pub mod netlist;
 pub mod operations;
 pub mod parameters;
 mod ports;
 pub mod record;
 pub mod registers;
+pub mod row_queue;
 pub mod schedule;
 pub mod sifo;
 #[cfg(feature = "verilator")]
@@ -30,4 +35,6 @@ pub mod stream;
 mod wire_memory;
 pub mod word;
 
+pub use compile::compile;
 pub use error::OverlayError;
+pub use memory::MemoryBound;

@@ -75,10 +75,16 @@ pub struct Netlist {
 pub const NODES_MAX: usize = 1 << 28;
 
 /// Records a netlist.
-#[derive(Default)]
 pub struct NetlistBuilder {
     netlist: Netlist,
+    nodes_max: usize,
     is_full: bool,
+}
+
+impl Default for NetlistBuilder {
+    fn default() -> NetlistBuilder {
+        NetlistBuilder::new()
+    }
 }
 
 /// A recorded wire in the memory of the engine, which gives a label 16 bytes.
@@ -100,7 +106,21 @@ impl NetlistBuilder {
     /// An empty netlist.
     pub fn new() -> NetlistBuilder {
         let netlist = Netlist { nodes: vec![Node::Zero], ..Netlist::default() };
-        NetlistBuilder { netlist, is_full: false }
+        NetlistBuilder { netlist, nodes_max: NODES_MAX, is_full: false }
+    }
+
+    /// Lets it have at most so many nodes.
+    pub fn with_nodes_max(self, nodes_max: usize) -> NetlistBuilder {
+        NetlistBuilder { nodes_max: nodes_max.min(NODES_MAX), ..self }
+    }
+
+    /// Fails if a node had no space.
+    ///
+    /// # Errors
+    /// [`OverlayError::TooManyGates`].
+    pub fn check(&self) -> Result<(), OverlayError> {
+        let nodes_max = self.nodes_max as u64;
+        if self.is_full { Err(OverlayError::TooManyGates { nodes_max }) } else { Ok(()) }
     }
 
     /// Makes each of `wires` a new input.
@@ -125,13 +145,14 @@ impl NetlistBuilder {
     /// The netlist that was recorded.
     ///
     /// # Errors
-    /// [`OverlayError::TooManyGates`] beyond [`NODES_MAX`].
+    /// [`OverlayError::TooManyGates`] beyond [`NODES_MAX`], or what was stated.
     pub fn finish(self) -> Result<Netlist, OverlayError> {
-        if self.is_full { Err(OverlayError::TooManyGates) } else { Ok(self.netlist) }
+        self.check()?;
+        Ok(self.netlist)
     }
 
     fn push(&mut self, node: Node) -> Literal {
-        if self.netlist.nodes.len() == NODES_MAX {
+        if self.netlist.nodes.len() >= self.nodes_max {
             self.is_full = true;
             return Literal::ZERO;
         }

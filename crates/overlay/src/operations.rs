@@ -5,6 +5,8 @@
 //! A XOR node becomes an operation only if more than that would have to be absorbed. Rows do not change: the half
 //! gates see the same labels.
 
+use crate::OverlayError;
+use crate::memory::MemoryBound;
 use crate::netlist::{Literal, Netlist, Node};
 
 /// XOR of at most three values, and possibly the constant 1.
@@ -163,8 +165,28 @@ struct Fuser {
 
 const NONE: u32 = u32::MAX;
 
+/// Bytes for each node of a netlist while its operations are found, the netlist included.
+const NODE_BYTES: u64 = (size_of::<Node>() + size_of::<Sum>() + 2 * size_of::<u32>()) as u64;
+
+/// Bytes for each operation then: itself before and after it is put into order, its owner and its place.
+const FOUND_BYTES: u64 = 2 * (size_of::<Kind>() + size_of::<u32>()) as u64;
+
 /// The operations of a netlist.
 pub fn operations(netlist: &Netlist) -> Operations {
+    operations_within(netlist, &MemoryBound::none()).expect("there is no bound")
+}
+
+/// As [`operations`], within a bound on memory that counts the netlist.
+///
+/// # Errors
+/// [`OverlayError::Memory`] beyond the bound.
+pub fn operations_within(
+    netlist: &Netlist,
+    bound: &MemoryBound,
+) -> Result<Operations, OverlayError> {
+    let nodes_bytes = NODE_BYTES * netlist.nodes.len() as u64;
+    let check = |found: &[Kind]| bound.check(nodes_bytes + FOUND_BYTES * found.len() as u64);
+    check(&[])?;
     let fan_out = fan_out(netlist);
     let count = netlist.nodes.len();
     let mut fuser = Fuser {
@@ -176,6 +198,9 @@ pub fn operations(netlist: &Netlist) -> Operations {
     };
     let (mut and_index, mut input) = (0, 0);
     for (number, node) in netlist.nodes.iter().enumerate() {
+        if number % CHECK_NODES == 0 {
+            check(&fuser.found)?;
+        }
         match *node {
             Node::Zero => {}
             Node::Input => {
@@ -201,8 +226,12 @@ pub fn operations(netlist: &Netlist) -> Operations {
         let terms = fuser.operand(literal, 3);
         fuser.found.push(Kind::Output { output: output as u32, terms });
     }
-    in_order(fuser.found)
+    check(&fuser.found)?;
+    Ok(in_order(fuser.found))
 }
+
+/// Nodes after which the bound on memory is looked at again.
+const CHECK_NODES: usize = 4096;
 
 /// Users of each node, those of XORs that nobody uses left out.
 fn fan_out(netlist: &Netlist) -> Vec<u32> {

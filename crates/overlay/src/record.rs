@@ -29,6 +29,11 @@ impl NetlistDriver {
         }
     }
 
+    /// Lets the netlist have at most so many nodes.
+    pub fn with_nodes_max(self, nodes_max: usize) -> NetlistDriver {
+        NetlistDriver { builder: self.builder.with_nodes_max(nodes_max), ..self }
+    }
+
     /// ANDs and outputs so far.
     pub fn counts(&self) -> (u64, usize) {
         self.builder.counts()
@@ -75,7 +80,7 @@ impl Driver for NetlistDriver {
             self.scratch.resize(scratch_wires, NetlistWire::default());
         }
         bits::execute(&mut self.builder, instruction, results, operands, &mut self.scratch);
-        Ok(())
+        self.builder.check()
     }
 
     fn reveal(

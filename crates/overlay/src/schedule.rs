@@ -12,10 +12,11 @@ use std::collections::{BinaryHeap, HashMap};
 
 use crate::OverlayError;
 use crate::graph::{Graph, Unit};
+use crate::memory::MemoryBound;
 use crate::operations::{Kind, Operations};
 use crate::parameters::{CHECK_INTERVAL, DRAIN_CYCLES, Parameters, SPILL_LATENCY};
 use crate::ports::{Group, ReadPorts};
-use crate::spill::{peak_in_order, spilled};
+use crate::spill::{PEAK_BYTES, SPILLER_BYTES, peak_in_order, spilled};
 use crate::wire_memory::WireMemory;
 use crate::word::{
     Address, IDLE_MAX, PORT_A, PORT_B, PORT_POST, PORT_X, PORT_Y, WRITE_AND, WRITE_LOAD, WRITE_X,
@@ -68,18 +69,43 @@ pub struct Figures {
 /// # Errors
 /// [`OverlayError::WireMemory`] if the live labels do not fit.
 pub fn schedule(operations: &Operations, parameters: Parameters) -> Result<Schedule, OverlayError> {
+    schedule_within(operations, parameters, &MemoryBound::none())
+}
+
+/// As [`schedule`], within a bound on memory that counts the operations.
+///
+/// # Errors
+/// As [`schedule`], and [`OverlayError::Memory`] beyond the bound.
+pub fn schedule_within(
+    operations: &Operations,
+    parameters: Parameters,
+    bound: &MemoryBound,
+) -> Result<Schedule, OverlayError> {
     let labels = parameters.labels();
+    let list_bytes = |operations: &Operations| (operations.list.len() * size_of::<Kind>()) as u64;
+    let own_bytes = list_bytes(operations);
+    bound.check(own_bytes + PEAK_BYTES * operations.list.len() as u64)?;
     let fits_in_order = peak_in_order(operations) <= labels;
     for (eighths, window) in ATTEMPTS {
         let capacity = labels as usize * eighths / 8;
         let attempt = match eighths {
             8 if !fits_in_order => continue,
             8 => operations,
-            _ => &spilled(operations, capacity),
+            _ => {
+                // The second list has some more.
+                let spiller_bytes = SPILLER_BYTES * operations.list.len() as u64;
+                bound.check(2 * own_bytes + own_bytes / 4 + spiller_bytes)?;
+                &spilled(operations, capacity)
+            }
         };
-        let mut scheduler = Scheduler::new(attempt, parameters, window);
-        if scheduler.run().is_ok() {
-            return Ok(scheduler.finish());
+        let besides = if eighths == 8 { 0 } else { list_bytes(attempt) };
+        bound.check(own_bytes + besides + Graph::bytes(attempt.list.len()))?;
+        let mut scheduler = Scheduler::new(attempt, (parameters, window), bound);
+        scheduler.others_bytes = own_bytes + besides;
+        match scheduler.run() {
+            Ok(()) => return Ok(scheduler.finish()),
+            Err(OverlayError::WireMemory { .. }) => {}
+            Err(error) => return Err(error),
         }
     }
     Err(OverlayError::WireMemory { labels })
@@ -107,7 +133,7 @@ pub const STORED: u32 = 1 << 31;
 /// Operations of one unit that can issue, by priority, then by age.
 type Ready = BinaryHeap<(u32, Reverse<u32>)>;
 
-struct Scheduler {
+struct Scheduler<'a> {
     parameters: Parameters,
     graph: Graph,
     window: usize,
@@ -129,10 +155,17 @@ struct Scheduler {
     /// Number of the stored label of each spill, by operation.
     stored: HashMap<u32, u32>,
     schedule: Schedule,
+    bound: &'a MemoryBound,
+    /// What others hold of it.
+    others_bytes: u64,
 }
 
-impl Scheduler {
-    fn new(operations: &Operations, parameters: Parameters, window: usize) -> Scheduler {
+impl<'a> Scheduler<'a> {
+    fn new(
+        operations: &Operations,
+        (parameters, window): (Parameters, usize),
+        bound: &'a MemoryBound,
+    ) -> Scheduler<'a> {
         let graph = Graph::new(operations);
         let figures = Figures { window: window as u64, ..Figures::default() };
         Scheduler {
@@ -153,6 +186,8 @@ impl Scheduler {
             since_check: 0,
             stored: HashMap::new(),
             schedule: Schedule { figures, ..Schedule::default() },
+            bound,
+            others_bytes: 0,
         }
     }
 
@@ -162,6 +197,7 @@ impl Scheduler {
             self.memory.begin(self.cycle);
             self.wake();
             if self.since_check == CHECK_INTERVAL {
+                self.check_memory()?;
                 self.emit(Word { kind: WordKind::Check, ..Word::default() });
             } else if let Some(word) = self.issue() {
                 self.emit(word);
@@ -173,6 +209,12 @@ impl Scheduler {
             }
         }
         Ok(())
+    }
+
+    /// Looks at the bound on memory.
+    fn check_memory(&self) -> Result<(), OverlayError> {
+        let words = (self.schedule.words.len() * size_of::<Word>()) as u64;
+        self.bound.check(self.others_bytes + Graph::bytes(self.graph.kinds.len()) + words)
     }
 
     fn finish(mut self) -> Schedule {

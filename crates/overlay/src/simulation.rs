@@ -2,8 +2,8 @@
 
 use phineus_crypto::{Block, GarbledGate};
 
-use crate::device::{OverlayDevice, Streams};
-use crate::registers::Register;
+use crate::device::{Moved, OverlayDevice, Pause, Streams};
+use crate::registers::{self, Register};
 
 /// Clocks without a transfer after which a run is over: longer than the drain and the longest idle times.
 const QUIET_CLOCKS_MAX: u64 = 4096;
@@ -12,6 +12,18 @@ const QUIET_CLOCKS_MAX: u64 = 4096;
 #[repr(C)]
 struct Model {
     _private: [u8; 0],
+}
+
+/// Clocks after which a transfer returns in any case: a quarter of a second or less.
+const SLICE_CLOCKS: u64 = 8192;
+
+/// As `OvlState` in `hw/ip/overlay/tb/ovl_shim.cpp`: what a run remembers from one transfer to the next.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct RawState {
+    random: u64,
+    quiet_clocks: u64,
+    offered: [u64; 3],
 }
 
 /// As `OvlStreams` in `hw/ip/overlay/tb/ovl_shim.cpp`.
@@ -33,8 +45,8 @@ struct RawStreams {
     results: *mut Block,
     results_max: u64,
     results_received: u64,
-    stall_seed: u64,
     quiet_clocks_max: u64,
+    clocks_max: u64,
     clocks: u64,
 }
 
@@ -44,7 +56,7 @@ unsafe extern "C" {
     fn ovl_word_lanes() -> u32;
     fn ovl_write(model: *mut Model, address: u32, value: u32);
     fn ovl_read(model: *mut Model, address: u32) -> u32;
-    fn ovl_run(model: *mut Model, streams: *mut RawStreams);
+    fn ovl_run(model: *mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32;
 }
 
 /// A simulated device. It is opened in its reset state.
@@ -52,13 +64,15 @@ pub struct Simulation {
     model: *mut Model,
     stall_seed: u64,
     clocks: u64,
+    state: RawState,
 }
 
 impl Simulation {
     /// Opens a device whose host is always ready.
     pub fn open() -> Simulation {
         // SAFETY: makes a model that nothing else points to.
-        Simulation { model: unsafe { ovl_open() }, stall_seed: 0, clocks: 0 }
+        let model = unsafe { ovl_open() };
+        Simulation { model, stall_seed: 0, clocks: 0, state: RawState::default() }
     }
 
     /// Lets the host be slow at random, on each stream by itself; 0 is a host that is always ready.
@@ -90,38 +104,52 @@ impl OverlayDevice for Simulation {
         let address = u32::from(register.address + 4 * number);
         // SAFETY: as above.
         unsafe { ovl_write(self.model, address, value) }
+        if register == registers::CONTROL {
+            self.state = RawState { random: self.stall_seed, ..RawState::default() };
+        }
     }
 
-    fn transfer(&mut self, streams: Streams<'_>) -> (usize, usize) {
+    fn transfer(&mut self, streams: Streams<'_>, moved: &mut Moved) -> Pause {
         assert_eq!(streams.labels.len(), streams.label_results.len(), "lengths agree");
         // SAFETY: returns a constant.
         let word_quads = unsafe { ovl_word_lanes() } as usize / 2;
         let mut raw = RawStreams {
             words: streams.quads.as_ptr(),
             word_count: (streams.quads.len() / word_quads) as u64,
-            words_sent: 0,
+            words_sent: moved.words,
             labels: streams.labels.as_ptr(),
             label_results: streams.label_results.as_ptr(),
             label_count: streams.labels.len() as u64,
-            labels_sent: 0,
+            labels_sent: moved.labels,
             rows_in: streams.rows_in.as_ptr(),
             rows_in_count: streams.rows_in.len() as u64,
-            rows_in_sent: 0,
+            rows_in_sent: moved.rows_in,
             rows: streams.rows.as_mut_ptr(),
             rows_max: streams.rows.len() as u64,
             rows_received: 0,
             results: streams.results.as_mut_ptr(),
             results_max: streams.results.len() as u64,
-            results_received: 0,
-            stall_seed: self.stall_seed,
+            results_received: moved.results,
             quiet_clocks_max: QUIET_CLOCKS_MAX,
+            clocks_max: SLICE_CLOCKS,
             clocks: 0,
         };
         // SAFETY: all pointers are to slices that live until the call returns, with these lengths; labels and rows are
         // plain bytes of 16 and 32, and the machine is little-endian, as the check below says.
-        unsafe { ovl_run(self.model, &mut raw) };
+        let pause = unsafe { ovl_run(self.model, &mut raw, &mut self.state) };
         self.clocks += raw.clocks;
-        (raw.rows_received as usize, raw.results_received as usize)
+        *moved = Moved {
+            words: raw.words_sent,
+            labels: raw.labels_sent,
+            rows_in: raw.rows_in_sent,
+            rows: moved.rows + raw.rows_received,
+            results: raw.results_received,
+        };
+        match pause {
+            0 => Pause::End,
+            1 => Pause::Space,
+            _ => Pause::Slice,
+        }
     }
 }
 

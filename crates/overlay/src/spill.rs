@@ -11,6 +11,13 @@ use crate::operations::{Kind, Operations};
 /// Position of a use that never comes.
 const NEVER: u32 = u32::MAX;
 
+/// Bytes for each operation while spills are found, besides the two lists: six tables of numbers, and of six operands
+/// at most the uses and their entries in the heap.
+pub(crate) const SPILLER_BYTES: u64 = 6 * 4 + 6 * (4 + 8);
+
+/// Bytes for each operation while [`peak_in_order`] counts.
+pub(crate) const PEAK_BYTES: u64 = 2 * size_of::<u32>() as u64;
+
 /// The most values that live at once if operations are done in their order.
 pub(crate) fn peak_in_order(operations: &Operations) -> u64 {
     let mut uses = vec![0_u32; operations.list.len()];

@@ -64,6 +64,12 @@ impl Stream {
         self.quads[2]
     }
 
+    /// Bytes of memory that it takes.
+    pub fn memory_bytes(&self) -> u64 {
+        let numbers = size_of::<u32>() * (self.loads.len() + self.outputs.len());
+        (size_of::<u64>() * self.quads.len() + numbers) as u64
+    }
+
     /// AND gates.
     pub fn and_count(&self) -> u64 {
         self.quads[3]

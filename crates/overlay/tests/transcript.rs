@@ -3,20 +3,15 @@
 
 #[cfg(not(feature = "verilator"))]
 mod model;
+mod parties;
 
-use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::thread;
 
 use phineus_bytecode::random::{RandomOptions, Seeds, random_inputs, random_program};
-use phineus_bytecode::{
-    Description, FileKind, Instruction, Layout, PortOrder, ProgramReader, ProgramWriter, Table,
-};
-use phineus_channels::{Channel, ChannelError, Traffic, memory_pair};
+use phineus_bytecode::{Description, Instruction, Table};
+use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
-use phineus_engine::{
-    Driver, FrameMemory, Inputs, RunMemory, Storage, StorageBackend, StorageConfig, run, to_bits,
-};
+use phineus_engine::{Driver, Inputs, to_bits};
 use phineus_ot::SessionId;
 use phineus_overlay::OverlayError;
 use phineus_overlay::netlist::{Netlist, NetlistWire};
@@ -25,104 +20,10 @@ use phineus_overlay::parameters::Parameters;
 use phineus_overlay::record::NetlistDriver;
 use phineus_overlay::schedule::schedule;
 use phineus_overlay::stream::Stream;
-use phineus_plan::{Lookahead, PlanOptions, plan};
-use phineus_protocols::garbled::{EVALUATOR, Evaluator, GARBLER, GarbledCosts, Garbler};
+use phineus_protocols::garbled::{EVALUATOR, Evaluator, GARBLER, Garbler};
 use zerocopy::IntoBytes;
 
-/// A file that begins with `bytes`.
-fn file(bytes: &[u8]) -> File {
-    let mut file = tempfile::tempfile().expect("a temporary file");
-    file.write_all(bytes).expect("space on the disk");
-    file.seek(SeekFrom::Start(0)).expect("a file can be rewound");
-    file
-}
-
-fn open(bytes: &[u8]) -> ProgramReader<BufReader<File>> {
-    ProgramReader::open(BufReader::new(file(bytes))).expect("just written")
-}
-
-fn planned(instructions: &[Instruction], description: &Description) -> Vec<u8> {
-    let mut writer = ProgramWriter::new(Vec::new(), FileKind::Program).expect("memory");
-    instructions.iter().for_each(|i| writer.push(i).expect("memory"));
-    let program = writer.finish(description).expect("a valid description").0;
-    let options = PlanOptions {
-        protocol: "garbled".to_string(),
-        optimisation: Default::default(),
-        port_order: PortOrder::Near,
-        memory_limit_bytes: 0,
-        region_frames: 0,
-        frame_count: 16,
-        computing: None,
-        layout: Layout::wires(16),
-        page_wires: 4096,
-        lookahead: Lookahead { time_ns: 100_000, frames: 4 },
-        planner_memory_bytes: 64 << 20,
-    };
-    let scratch = tempfile::tempfile().expect("a temporary file");
-    let mut costs = GarbledCosts::default();
-    plan(&mut open(&program), Vec::new(), scratch, &options, &mut costs).expect("it fits").0
-}
-
-fn execute<D: Driver>(bytes: &[u8], driver: &mut D) {
-    let mut reader = open(bytes);
-    let plan = reader.description().plan.clone().expect("planned");
-    let page_bytes = plan.page_bytes() as u32;
-    let frames = FrameMemory::new(plan.frame_count.max(1) as u32, page_bytes).expect("memory");
-    let config = StorageConfig {
-        directory: std::env::temp_dir(),
-        page_bytes,
-        slots: plan.spill_slot_count as u32,
-        backend: StorageBackend::Auto,
-        depth: 16,
-    };
-    let storage =
-        (plan.spill_slot_count > 0).then(|| Storage::new(&config, &frames).expect("a swap file"));
-    let mut memory = RunMemory::new(frames, storage);
-    run(&mut reader, driver, &mut memory, &mut |_| true).expect("the run succeeds");
-}
-
-/// Records all that is sent.
-struct Recorded<C> {
-    inner: C,
-    sent: Vec<u8>,
-}
-
-impl<C: Channel> Channel for Recorded<C> {
-    fn send_with<R>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let sent = &mut self.sent;
-        self.inner.send_with(len, |bytes| {
-            let result = fill(bytes);
-            sent.extend_from_slice(bytes);
-            result
-        })
-    }
-
-    fn recv_with<R>(
-        &mut self,
-        len: usize,
-        read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        self.inner.recv_with(len, read)
-    }
-
-    fn flush(&mut self) -> Result<(), ChannelError> {
-        self.inner.flush()
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.inner.traffic()
-    }
-}
-
-fn own(description: &Description, tables: &[Table], party: u16) -> Inputs {
-    let ports = description.inputs.iter().zip(tables);
-    let mine = ports.map(|(port, table)| (port.party == party).then(|| table.clone()));
-    Inputs::new(description, mine.collect()).expect("tables fit")
-}
+use parties::{Recorded, execute, open, own, planned};
 
 /// What the garbler sends in a run with the software evaluator.
 fn sent(bytes: &[u8], tables: &[Table], seed: u128) -> Vec<u8> {
@@ -136,14 +37,14 @@ fn sent(bytes: &[u8], tables: &[Table], seed: u128) -> Vec<u8> {
             let channel = Recorded { inner: left, sent: Vec::new() };
             let driver = Garbler::new(channel, &mut prg, &session, &description, inputs);
             let mut driver = driver.expect("the set-up succeeds");
-            execute(bytes, &mut driver);
+            execute(bytes, &mut driver).expect("the run succeeds");
             driver.into_parts().0.sent
         });
         let mut prg = Prg::from_seed(Block::from_bits(!seed));
         let inputs = own(&description, tables, EVALUATOR);
         let upcoming = Box::new(open(bytes).into_inputs());
         let driver = Evaluator::new(right, &mut prg, &session, &description, inputs, upcoming);
-        execute(bytes, &mut driver.expect("the set-up succeeds"));
+        execute(bytes, &mut driver.expect("the set-up succeeds")).expect("the run succeeds");
         garbler.join().expect("the garbler succeeds")
     })
 }
@@ -240,7 +141,7 @@ fn the_garbler_sends_what_the_overlay_gives() {
             bits: Vec::new(),
             sent: Vec::new(),
         };
-        execute(&bytes, &mut recorder);
+        execute(&bytes, &mut recorder).expect("the run succeeds");
         let mut prg = Prg::from_seed(Block::from_bits(seed.into()));
         let (start, label_seed) = (prg.next_block(), prg.next_block());
         let delta = Delta::random(&mut prg);

@@ -35,9 +35,9 @@ pub use phineus_session::progress::{Event, Listener, Progress, Snapshot};
 pub use phineus_session::registry::Registry;
 pub use phineus_session::report::RunReport;
 pub use phineus_session::settings::{
-    Cluster, Connections, InputTable, Leftovers, MemoryLimit, MemoryPool, OutputTable, Outsourcing,
-    Participation, PreprocessingMode, ProgramChoice, Protocol, ProtocolChoice, Reading,
-    Reservation, Resources, Run, protocols as protocol,
+    Cluster, Connections, GarblerChoice, InputTable, Leftovers, MemoryLimit, MemoryPool,
+    OutputTable, Outsourcing, Participation, PreprocessingMode, ProgramChoice, Protocol,
+    ProtocolChoice, Reading, Reservation, Resources, Run, protocols as protocol,
 };
 pub use phineus_tables::{MemoryTable, TableSink, TableSource};
 

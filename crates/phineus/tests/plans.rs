@@ -36,6 +36,24 @@ fn a_plan_is_checked_shown_and_run() -> Result {
     Ok(())
 }
 
+/// The clear driver addressed wires of a byte in pages of labels: a plan that swaps ended in a panic.
+#[test]
+fn a_plan_that_swaps_is_verified() -> Result {
+    let place = Place::new()?;
+    let sized = "sort --param n=256";
+    place.run(&format!("data {sized}"))?.succeeded()?;
+    let refused = place.run(&format!("plan {sized} --memory 1MiB --out s.plan"))?.failed_with(6)?;
+    let least = refused.stderr.split("--memory ").nth(1).and_then(|rest| rest.split(' ').next());
+    let memory = least.ok_or("a limit that works")?;
+    let planned =
+        place.run(&format!("plan {sized} --memory {memory} --out s.plan"))?.succeeded()?;
+    assert!(!planned.stderr.contains(" 0 pages in"), "{}", planned.stderr);
+    let line = "run s.plan --local --verify --out r.csv --in site_a.csv --in site_b.csv";
+    let done = place.run(line)?.succeeded()?;
+    done.says("equals the answer computed in the clear: yes")?;
+    Ok(())
+}
+
 #[test]
 fn plans_with_garbled_values_are_checked_shown_and_run() -> Result {
     let place = Place::new()?;

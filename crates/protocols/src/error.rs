@@ -20,6 +20,9 @@ pub enum ProtocolError {
     /// The swap file of the garbling pass failed.
     #[error(transparent)]
     Storage(#[from] phineus_engine::StorageError),
+    /// Whoever makes the rows of the garbler's gates gives no more of them.
+    #[error("the device that garbles has stopped")]
+    NoRows,
     /// The peer sent bytes that an honest peer never sends.
     #[error("the peer misbehaved during {during}")]
     Misbehaved {

@@ -70,6 +70,37 @@ impl Choice for GpuChoice {
     }
 }
 
+/// Who garbles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GarblerChoice {
+    /// The processor.
+    #[default]
+    Software,
+    /// The RTL of the overlay, simulated in this process.
+    SimulatedOverlay,
+}
+
+impl Choice for GarblerChoice {
+    const ALL: &'static [GarblerChoice] =
+        &[GarblerChoice::Software, GarblerChoice::SimulatedOverlay];
+
+    fn name(self) -> &'static str {
+        match self {
+            GarblerChoice::Software => "software",
+            GarblerChoice::SimulatedOverlay => "hw-sim",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            GarblerChoice::Software => "The processor",
+            GarblerChoice::SimulatedOverlay => {
+                "The overlay of hw/, simulated by Verilator: for tests, not for secrets"
+            }
+        }
+    }
+}
+
 /// How pages move to and from storage.
 impl Choice for StorageBackend {
     const ALL: &'static [StorageBackend] =

@@ -12,6 +12,9 @@ pub enum Disclosed {
     Proposal,
 }
 
+/// Sentence for a run that has revealed all outputs.
+pub(crate) const ALL_REVEALED: &str = "all outputs were revealed";
+
 impl Disclosed {
     /// Sentence for the report of a failure.
     pub fn sentence(self) -> &'static str {

@@ -18,7 +18,7 @@ use crate::disclosed::Disclosed;
 use crate::failure::{Failure, codes};
 use crate::planned::PlannedFile;
 use crate::progress::{ComputationWatch, Progress};
-use crate::statistics::Phases;
+use crate::statistics::{OverlayFigures, Phases};
 
 /// Transfers in flight at the device.
 pub const STORAGE_DEPTH: u32 = 32;
@@ -63,6 +63,8 @@ pub struct RunResult {
     /// Pages of regions that were moved on demand.
     pub regions: StorageStatistics,
     pub storage_name: &'static str,
+    /// The overlay, if it garbled.
+    pub overlay: Option<OverlayFigures>,
     pub running: Duration,
     /// An estimate, from samples.
     pub blocked_on_network: Duration,
@@ -210,7 +212,11 @@ pub fn frames_and_swap(
 impl Job<'_> {
     /// Makes frames and swap file for the plan.
     pub fn memory(&self) -> Result<RunMemory, Failure> {
-        let plan = self.planned.plan();
+        self.memory_of(self.planned.plan())
+    }
+
+    /// As [`Job::memory`], with values of another layout than the plan states.
+    pub fn memory_of(&self, plan: &PlanDescription) -> Result<RunMemory, Failure> {
         let page_bytes = plan.page_bytes();
         let region_pages = Regions::pages(&self.planned.description, plan.layout);
         for (number, what) in [

@@ -47,6 +47,7 @@ mod openings;
 pub mod output_file;
 mod output_table;
 pub mod outputs;
+pub mod overlay;
 pub mod own_rows;
 pub mod party;
 pub mod planned;

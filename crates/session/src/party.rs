@@ -20,11 +20,12 @@ use crate::agreement;
 use crate::client::ClientJob;
 use crate::connecting::{ClusterAccess, ConnectSettings, close_unused, meet, meet_in_memory};
 use crate::correlated::{NewFile, StoredFigures, tables_path};
-use crate::disclosed::Disclosed;
+use crate::disclosed::{ALL_REVEALED, Disclosed};
 use crate::execute::{Job, RunResult};
 use crate::failure::{Failure, codes};
 use crate::metered::{Metered, PhaseFigures, close_all};
 use crate::outputs::Destinations;
+use crate::overlay::WARNING;
 use crate::planned::PlannedFile;
 use crate::ports::Files;
 use crate::progress::Progress;
@@ -32,7 +33,8 @@ use crate::protocol::{Protocol, RunInputs, aheads, metered};
 use crate::registry::Registry;
 use crate::report::RunReport;
 use crate::settings::{
-    Choice, Connections, MemoryLimit, PreprocessSettings, PreprocessingMode, Resources, Run,
+    Choice, Connections, GarblerChoice, MemoryLimit, PreprocessSettings, PreprocessingMode,
+    Resources, Run,
 };
 use crate::traced::without_openings;
 
@@ -40,7 +42,7 @@ use agreeing::{Agreed, PartyRole, agree_and_plan, is_voice, warn};
 use preparation::{PartyNetwork, Preparation, prepare};
 
 pub use everybody::{AllResults, run_all};
-pub use preparation::{check_ot, check_preprocessed, open_key};
+pub use preparation::{check_garbler, check_ot, check_preprocessed, open_key};
 
 /// Results of a finished run.
 pub struct Finished {
@@ -109,13 +111,11 @@ pub fn run(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
     Ok(finished)
 }
 
-/// Text for a run that has revealed all outputs.
-const ALL_REVEALED: &str = "all outputs were revealed";
-
 fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {
     let ConnectedParty { prepared, mesh, agreed } = join(registry, run, progress)?;
-    let Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes } =
-        agreed;
+    let Agreed { protocol, part, inputs, notes, arrangements, session, .. } = agreed;
+    let (accelerator, overlay, cache_bytes) =
+        (agreed.accelerator, agreed.overlay, agreed.cache_bytes);
     let (planned, source) = match part {
         PartyRole::Computing(planned, source) => (planned, source),
         PartyRole::Client(mut walk) => {
@@ -151,7 +151,8 @@ fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
         cache_bytes,
         progress,
     };
-    let executed = protocol.run(job, RunInputs { mesh, session: &session, accelerator })?;
+    let executed =
+        protocol.run(job, RunInputs { mesh, session: &session, accelerator, overlay })?;
     over(progress)?;
     let preprocessing = protocol.has_preprocessing().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
@@ -295,6 +296,9 @@ fn join<'a>(
     if run.preprocessing == PreprocessingMode::Fake && is_voice(run, &prepared) {
         progress
             .warn("INSECURE: with preprocessing by a dealer, every party can compute all secrets");
+    }
+    if run.garbler == GarblerChoice::SimulatedOverlay {
+        progress.warn(WARNING);
     }
     if let Some(protocol) = run.together.protocol.stated() {
         warn(protocol, run, &prepared, progress);

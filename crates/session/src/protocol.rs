@@ -37,6 +37,7 @@ use crate::choices::{Choice, ProtocolVariant};
 use crate::execute::{Job, RunResult};
 use crate::failure::{Failure, RunField};
 use crate::metered::Metered;
+use crate::overlay::CompiledOverlay;
 use crate::program_file::ProgramFile;
 
 pub use choice::ProtocolChoice;
@@ -86,6 +87,8 @@ pub enum ProtocolOption {
     Broadcast,
     /// Masks of narrow comparisons.
     NarrowMasks,
+    /// Who garbles.
+    Garbler,
 }
 
 impl ProtocolOption {
@@ -96,6 +99,7 @@ impl ProtocolOption {
             ProtocolOption::YaoToArithmetic => "--y2a",
             ProtocolOption::Broadcast => "--broadcast",
             ProtocolOption::NarrowMasks => crate::choices::NARROW_MASKS,
+            ProtocolOption::Garbler => "--garbler",
         }
     }
 
@@ -106,6 +110,7 @@ impl ProtocolOption {
             ProtocolOption::YaoToArithmetic => RunField::YaoToArithmetic,
             ProtocolOption::Broadcast => RunField::Broadcast,
             ProtocolOption::NarrowMasks => RunField::NarrowMasks,
+            ProtocolOption::Garbler => RunField::Garbler,
         }
     }
 
@@ -116,6 +121,7 @@ impl ProtocolOption {
             ProtocolOption::YaoToArithmetic,
             ProtocolOption::Broadcast,
             ProtocolOption::NarrowMasks,
+            ProtocolOption::Garbler,
         ]
         .into_iter()
         .find(|setting| setting.option() == option)
@@ -205,6 +211,8 @@ pub struct RunInputs<'a> {
     pub session: &'a SessionId,
     /// Device or processor for products of matrices.
     pub accelerator: Accelerator,
+    /// The overlay that garbles, if the processor does not.
+    pub overlay: Option<CompiledOverlay>,
 }
 
 /// A channel whose traffic is measured.

@@ -21,7 +21,7 @@ use crate::output_file::write_atomically;
 use crate::planned::PlannedFile;
 use crate::prediction::{SetupTimes, garbling_traffic, predict, preprocessing_bytes};
 use crate::settings::PreprocessingMode;
-use crate::statistics::Phases;
+use crate::statistics::{OverlayFigures, Phases};
 use crate::traced::without_openings;
 
 /// Name of a run whose correlated randomness was made before.
@@ -40,6 +40,9 @@ pub struct RunCosts {
     pub received_bytes: Option<u64>,
     pub swap_in_pages: u64,
     pub swap_out_pages: u64,
+    /// Cycles of the overlay, where it garbles.
+    #[serde(default)]
+    pub overlay_cycles: Option<u64>,
 }
 
 impl RunCosts {
@@ -81,6 +84,7 @@ impl RunCosts {
             received_bytes: others(party).map(|bytes| bytes - saved.1 + compared),
             swap_in_pages: plan.swap_in_count,
             swap_out_pages: plan.swap_out_count,
+            overlay_cycles: None,
         }
     }
 
@@ -97,6 +101,7 @@ impl RunCosts {
             received_bytes: bytes(executed.traffic.received_bytes),
             swap_in_pages: executed.storage.pages_in,
             swap_out_pages: executed.storage.pages_out,
+            overlay_cycles: executed.overlay.as_ref().map(|overlay| overlay.cycles),
         }
     }
 
@@ -116,6 +121,7 @@ impl RunCosts {
         compare("garbled_and_gates", self.garbled_and_gates, measured.garbled_and_gates);
         compare("sent_bytes", self.sent_bytes, measured.sent_bytes);
         compare("received_bytes", self.received_bytes, measured.received_bytes);
+        compare("overlay_cycles", self.overlay_cycles, measured.overlay_cycles);
         compare("swap_in_pages", Some(self.swap_in_pages), Some(measured.swap_in_pages));
         compare("swap_out_pages", Some(self.swap_out_pages), Some(measured.swap_out_pages));
         found
@@ -179,6 +185,9 @@ pub struct RunReport {
     pub memory_bytes: MemoryFigures,
     pub seconds: RunTimes,
     pub phases: Phases,
+    /// The overlay, where it garbled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlay: Option<OverlayFigures>,
     /// Exchanges between the parties before the run and after it, as counted.
     #[serde(default)]
     pub starting: SetupTimes,
@@ -208,7 +217,10 @@ impl RunReport {
         executed: &RunResult,
     ) -> RunReport {
         let (plan, description) = (planned.plan(), &planned.description);
-        let predicted = RunCosts::predicted(planned, party, preprocessing);
+        let predicted = RunCosts {
+            overlay_cycles: executed.overlay.as_ref().map(|overlay| overlay.predicted_cycles),
+            ..RunCosts::predicted(planned, party, preprocessing)
+        };
         let measured = RunCosts::measured(executed);
         let deviations = predicted.deviations(&measured);
         let storage = &executed.storage;
@@ -256,7 +268,8 @@ impl RunReport {
             phases: executed.phases.clone(),
             starting: SetupTimes { exchanges: executed.exchanges, ..SetupTimes::of(plan) },
             outputs: outputs(description),
-            notes: executed.farewell.iter().cloned().collect(),
+            notes: notes(executed),
+            overlay: executed.overlay.clone(),
             predicted,
             measured,
             deviations,
@@ -361,6 +374,9 @@ impl RunReport {
             line("sent", bytes(p.sent_bytes), bytes(m.sent_bytes));
             line("received", bytes(p.received_bytes), bytes(m.received_bytes));
         }
+        if p.overlay_cycles.is_some() {
+            line("overlay cycles", count(p.overlay_cycles), count(m.overlay_cycles));
+        }
         let swapped = |costs: &RunCosts| {
             Some(format!(
                 "{} + {}",
@@ -394,6 +410,12 @@ impl RunReport {
             None => Vec::new(),
         }
     }
+}
+
+/// What its user should know of a run.
+fn notes(executed: &RunResult) -> Vec<String> {
+    let garbled = executed.overlay.as_ref().map(OverlayFigures::sentence);
+    garbled.into_iter().chain(executed.farewell.clone()).collect()
 }
 
 /// Who learns what.

@@ -7,8 +7,9 @@ use phineus_engine::StorageBackend;
 use phineus_tables::TextKey;
 
 pub use crate::choices::{
-    BroadcastChoice, Choice, GpuChoice, NARROW_MASKS, NO_OPTIMISE, NarrowMasks, Optimisation,
-    OtExtension, PreprocessingMode, ProtocolVariant, RepeatKeys, VariantChoices, Y2aChoice,
+    BroadcastChoice, Choice, GarblerChoice, GpuChoice, NARROW_MASKS, NO_OPTIMISE, NarrowMasks,
+    Optimisation, OtExtension, PreprocessingMode, ProtocolVariant, RepeatKeys, VariantChoices,
+    Y2aChoice,
 };
 pub use crate::inputs::{InputTable, TableFrom};
 pub use crate::leftovers::Leftovers;
@@ -221,6 +222,8 @@ pub struct Run {
     pub net: Option<NetworkModel>,
     /// When correlated randomness is made.
     pub preprocessing: PreprocessingMode,
+    /// Who garbles, at the garbler's side of `garbled`.
+    pub garbler: GarblerChoice,
     /// Threads that compute on authenticated shares, besides those of the connections.
     pub threads: u8,
     /// Bytes that one round of openings may take on authenticated shares; if `None`, chosen from
@@ -244,6 +247,7 @@ impl Default for Run {
             resources: Resources::default(),
             net: None,
             preprocessing: PreprocessingMode::Interleaved,
+            garbler: GarblerChoice::Software,
             threads: 1,
             slice_bytes: None,
             max_iterations: ITERATIONS_MAX,

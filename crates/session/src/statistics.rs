@@ -21,6 +21,38 @@ pub struct Activities {
     pub checking: f64,
 }
 
+/// Figures of a run whose garbler is the overlay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverlayFigures {
+    /// Cycles that the schedule states.
+    pub predicted_cycles: u64,
+    /// Cycles in which the pipeline of the device moved.
+    pub cycles: u64,
+    /// Cycles in which it waited for its host.
+    pub stalls: u64,
+    /// Labels that the host stored for a time.
+    pub spilled_labels: u64,
+    /// Seconds of the device, with what it waited for the network.
+    pub seconds: f64,
+}
+
+impl OverlayFigures {
+    /// What the run on the overlay took, for its user.
+    pub fn sentence(&self) -> String {
+        let comparison = match self.cycles == self.predicted_cycles {
+            true => "as predicted".to_owned(),
+            false => format!("and not {}", quantity::count(self.predicted_cycles)),
+        };
+        format!(
+            "garbled by the simulated overlay in {} cycles, {comparison}, and {} in which it waited for its host; \
+             simulated in {}",
+            quantity::count(self.cycles),
+            quantity::count(self.stalls),
+            quantity::duration(Duration::from_secs_f64(self.seconds))
+        )
+    }
+}
+
 /// Measurements of one party, phase by phase.
 ///
 /// Preprocessing that is interleaved goes on during the online phase, so their times overlap.

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use phineus_channels::NetworkModel;
-use phineus_session::settings::{self, OutputTable, PreprocessingMode};
+use phineus_session::settings::{self, GarblerChoice, OutputTable, PreprocessingMode};
 use phineus_tables::quantity::parse_size;
 
+use super::choices::choice;
 use super::inputs::{OutsourcingArguments, ReadingArguments};
 use super::parse_network;
 use super::parties::PartyArguments;
@@ -52,6 +53,10 @@ pub(crate) struct RunArguments {
     /// online phase; all parties must state it, including clients
     #[arg(long, conflicts_with = "preprocessing")]
     pub(crate) fake_preprocessing: bool,
+    /// Who garbles under `garbled`; only the garbler, the first party of the program, states it
+    #[arg(long, value_name = "GARBLER", default_value = "software")]
+    #[arg(value_parser = choice::<GarblerChoice>())]
+    pub(crate) garbler: GarblerChoice,
     /// Threads that compute on authenticated shares, besides those of the connections
     #[arg(long, value_name = "COUNT", default_value_t = 1, env = "PHINEUS_THREADS")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -94,6 +99,7 @@ impl RunArguments {
             resources: self.resources.settings(),
             net: self.net,
             preprocessing,
+            garbler: self.garbler,
             threads: self.threads,
             slice_bytes: self.slice,
             max_iterations: self.max_iterations,

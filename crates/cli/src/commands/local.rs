@@ -12,11 +12,12 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{self, Sender};
 
 use phineus_bytecode::{Description, Table};
+use phineus_protocols::garbled::GARBLER;
 use phineus_session::binding::{self, BoundTables};
 use phineus_session::connecting::check_parties;
 use phineus_session::correlated;
 use phineus_session::failure::{Failure, codes};
-use phineus_session::party::{StoredReport, check_ot, check_preprocessed, open_key};
+use phineus_session::party::{StoredReport, check_garbler, check_ot, check_preprocessed, open_key};
 use phineus_session::ports::Files;
 use phineus_session::private_directory::PrivateDirectory;
 use phineus_session::registry::Registry;
@@ -26,7 +27,7 @@ use phineus_session::resolve::shape;
 use phineus_session::roles::Roles;
 use phineus_session::scratch::scratch_of;
 use phineus_session::settings::{
-    Cluster, PreprocessSettings, PreprocessingMode, ProtocolChoice, Run,
+    Choice, Cluster, GarblerChoice, PreprocessSettings, PreprocessingMode, ProtocolChoice, Run,
 };
 use phineus_session::sizing::stated_rows;
 
@@ -102,6 +103,7 @@ fn run_children(
 ) -> Result<(ChildProcesses, Files, PrivateDirectory), Failure> {
     check_preprocessed(run)?;
     check_ot(&run.together)?;
+    check_garbler(run)?;
     let scratch = scratch_of(&run.resources)?;
     let resolved = resolve(registry, run.choice.program.as_deref(), &scratch, leftovers())?;
     let (_, mut description) = shape(&resolved, &run.choice.parameters)?;
@@ -158,6 +160,9 @@ fn run_children(
             .filter_map(|port| Some((port.name.as_str(), files.get(&port.name)?.file()?)))
             .collect();
         let mut command = child_command(run, directory.path(), name, &inputs)?;
+        if index == usize::from(GARBLER) && run.garbler != GarblerChoice::Software {
+            command.arg("--garbler").arg(run.garbler.name());
+        }
         let own: Vec<&str> = inputs.iter().map(|(port, _)| *port).collect();
         command.args(run.reading.typed(&columns, &own));
         if run.outsourcing.is_stated() {

@@ -13,7 +13,7 @@ use phineus_session::learnt::{self, Assumption};
 use phineus_session::output_file::check_writable;
 use phineus_session::outputs::Destinations;
 use phineus_session::own_rows;
-use phineus_session::party::{self, check_preprocessed};
+use phineus_session::party::{self, check_garbler, check_preprocessed};
 use phineus_session::ports::Files;
 use phineus_session::protocol::{Protocol, clear_has_no_parties, run_clear};
 use phineus_session::registry::Registry;
@@ -89,6 +89,7 @@ pub(crate) fn run(registry: &Registry, run: &RunCommand, console: &Console) -> R
     run.inputs.iter().filter_map(|input| input.from.file()).try_for_each(refuse_pipe)?;
     if run.together.protocol == ProtocolChoice::This(protocols::CLEAR) {
         check_preprocessed(run)?;
+        check_garbler(run)?;
         if run.outsourcing.is_stated() {
             return Err(Failure::usage("the clear protocol has nobody who computes for others"));
         }

@@ -1,6 +1,10 @@
 //! The device as a few lines of Rust: what the words mean, without a pipeline. It checks that no two accesses of a bank
 //! collide and that every label is read after its latency.
 
+#![allow(dead_code)] // Not every test uses all of it.
+
+pub mod device;
+
 use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates, SecretBit};
 use phineus_overlay::parameters::{AND_LATENCY, DRAIN_CYCLES, LOAD_LATENCY, XOR_LATENCY};
 use phineus_overlay::schedule::STORED;

@@ -28,6 +28,11 @@ impl LabelBatches {
         self.ready.is_empty()
     }
 
+    /// All labels that are ready, in order.
+    pub(super) fn labels(&self) -> impl Iterator<Item = Block> {
+        self.ready.iter().flat_map(|batch| batch.iter().copied()).skip(self.position)
+    }
+
     /// A batch of `count` labels to fill and [`push`](Batches::push).
     pub(super) fn blank(&mut self, count: usize) -> Zeroizing<Vec<Block>> {
         let mut batch = self.spare.pop().unwrap_or_default();

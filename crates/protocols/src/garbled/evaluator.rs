@@ -26,7 +26,7 @@ use crate::garbled::share_labels::{RandomChoices, packed_share, write_rows};
 use crate::garbled::switch_ots::SwitchOts;
 use crate::garbled::tables::{EvaluatorTables, is_last_told};
 use crate::garbled::{
-    EVALUATOR, GARBLER, is_on_shares, is_share, learns, owner, packed_bit, packed_bytes,
+    EVALUATOR, GARBLER, Upcoming, is_on_shares, is_share, learns, owner, packed_bit, packed_bytes,
     takes_transfers, takes_transfers_back, totals,
 };
 
@@ -100,9 +100,6 @@ impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
         out.fill(Block::ZERO);
     }
 }
-
-/// The input instructions of a program, in order, ahead of their execution.
-pub type Upcoming = Box<dyn Iterator<Item = Result<Instruction, phineus_bytecode::Error>> + Send>;
 
 /// The evaluator's input bits in program order, read ahead of the computation.
 struct InputChoices {

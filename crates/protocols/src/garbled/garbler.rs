@@ -23,13 +23,14 @@ use crate::garbled::batches::LabelBatches;
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
+use crate::garbled::row_source::{RowSecrets, RowSource, are_labels_known_ahead};
 use crate::garbled::row_swaps::RowSwaps;
 use crate::garbled::share_labels::{RandomChoices, packed_share, write_rows};
 use crate::garbled::switch_ots::SwitchOts;
 use crate::garbled::tables::{GarblerTables, is_last_told, lanes_of};
 use crate::garbled::{
-    EVALUATOR, GARBLER, is_on_shares, is_share, learns, owner, pack, packed_bytes, takes_transfers,
-    takes_transfers_back, totals,
+    EVALUATOR, GARBLER, Upcoming, is_on_shares, is_share, learns, owner, pack, packed_bytes,
+    takes_transfers, takes_transfers_back, totals,
 };
 
 use algebra::GarblerAlgebra;
@@ -79,12 +80,49 @@ impl<C: Channel> Garbler<C> {
     /// # Panics
     /// If the description has no totals: it is not planned.
     pub fn new(
-        mut channel: C,
+        channel: C,
         prg: &mut Prg,
         session: &SessionId,
         description: &Description,
         inputs: Inputs,
     ) -> Result<Garbler<C>, ProtocolError> {
+        Ok(Garbler::set_up(channel, prg, session, description, inputs)?.0)
+    }
+
+    /// As [`Garbler::new`], but `source` makes the rows. `upcoming` are the program's input instructions in order.
+    ///
+    /// # Errors
+    /// As [`Garbler::new`], and if the source can make no rows.
+    ///
+    /// # Panics
+    /// As [`Garbler::new`]; if not [all labels are known ahead](are_labels_known_ahead); if a value is no circuit of AND
+    /// and XOR.
+    pub fn with_rows(
+        channel: C,
+        prg: &mut Prg,
+        session: &SessionId,
+        description: &Description,
+        inputs: Inputs,
+        (mut source, upcoming): (Box<dyn RowSource>, Upcoming),
+    ) -> Result<Garbler<C>, ProtocolError> {
+        assert!(are_labels_known_ahead(description), "the evaluator sends all transfers ahead");
+        let (mut garbler, start, seed) =
+            Garbler::set_up(channel, prg, session, description, inputs)?;
+        let labels = garbler.labels_ahead(seed, upcoming)?;
+        let delta = garbler.algebra.delta.clone();
+        source.begin(RowSecrets { start, delta, labels })?;
+        garbler.algebra.rows = Some(source);
+        Ok(garbler)
+    }
+
+    /// The garbler, the start value, and the seed of the labels of its inputs.
+    fn set_up(
+        mut channel: C,
+        prg: &mut Prg,
+        session: &SessionId,
+        description: &Description,
+        inputs: Inputs,
+    ) -> Result<(Garbler<C>, Block, Block), ProtocolError> {
         let (start, seed) = (prg.next_block(), prg.next_block());
         channel.send([start, seed].as_bytes())?;
         channel.flush()?;
@@ -114,7 +152,7 @@ impl<C: Channel> Garbler<C> {
         let next = AndIndex::default();
         let scratch_wires = totals::value(description, totals::SCRATCH_WIRES) as usize;
         let mut garbler = Garbler {
-            algebra: GarblerAlgebra { channel, delta, gates, next, failure: None },
+            algebra: GarblerAlgebra { channel, delta, gates, next, rows: None, failure: None },
             description: description.clone(),
             labels: Prg::from_seed(seed),
             ot,
@@ -138,7 +176,38 @@ impl<C: Channel> Garbler<C> {
             bits: Zeroizing::default(),
         };
         (0..BATCHES_AHEAD).for_each(|_| garbler.expect_batch());
-        Ok(garbler)
+        Ok((garbler, start, seed))
+    }
+
+    /// Labels of false of all inputs, before the first gate.
+    fn labels_ahead(
+        &mut self,
+        seed: Block,
+        upcoming: Upcoming,
+    ) -> Result<Zeroizing<Vec<Block>>, ProtocolError> {
+        // All that the evaluator has sent without waiting.
+        self.receive_all()?;
+        let count = totals::value(&self.description, totals::EVALUATOR_INPUT_BITS)
+            + totals::value(&self.description, totals::GARBLER_INPUT_BITS);
+        let mut labels = Zeroizing::new(Vec::with_capacity(count as usize));
+        let (mut own, mut theirs) = (Prg::from_seed(seed), self.batches.labels());
+        let (mut bits, delta) = (Zeroizing::new(Vec::new()), self.algebra.delta.block());
+        for instruction in upcoming {
+            let instruction = instruction?;
+            let wires = instruction.shape().wires() as usize;
+            if takes_transfers(&self.description, &instruction) {
+                labels.extend(theirs.by_ref().take(wires));
+                continue;
+            }
+            let first = labels.len();
+            labels.resize(first + wires, Block::ZERO);
+            own.fill_blocks(&mut labels[first..]);
+            bits.resize(wires, 0);
+            to_bits(self.inputs.lanes(&instruction), instruction.lanes as usize, &mut bits);
+            shift_labels(&mut labels[first..], &bits, delta);
+        }
+        assert_eq!(labels.len(), count as usize, "the plan states how many input bits there are");
+        Ok(labels)
     }
 
     /// AND gates garbled so far.
@@ -254,10 +323,7 @@ impl<C: Channel> Garbler<C> {
 
     /// Makes the evaluator's labels of the bits in `bits` labels of *false*.
     fn shift_labels(&mut self, wires: &mut [Block]) {
-        let delta = self.algebra.delta.block();
-        for (wire, bit) in wires.iter_mut().zip(self.bits.iter()) {
-            *wire ^= delta.and_bit(SecretBit::lowest(u64::from(*bit)));
-        }
+        shift_labels(wires, &self.bits, self.algebra.delta.block());
         self.bits.zeroize();
     }
 
@@ -338,6 +404,13 @@ impl<C: Channel> Garbler<C> {
             }
         }
         Ok(())
+    }
+}
+
+/// Makes labels of the values `bits` labels of *false*.
+fn shift_labels(labels: &mut [Block], bits: &[u8], delta: Block) {
+    for (label, bit) in labels.iter_mut().zip(bits) {
+        *label ^= delta.and_bit(SecretBit::lowest(u64::from(*bit)));
     }
 }
 

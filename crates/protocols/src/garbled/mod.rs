@@ -21,6 +21,8 @@
 //! AND gate never repeats; both parties meet gates in the same order, which the agreement on the
 //! program's hash ensures before the first message of this protocol.
 //!
+//! The rows may be made elsewhere than in the driver (`row_source.rs`); what is sent is the same.
+//!
 //! Not protected: against a party that deviates. A garbler who garbles another function learns
 //! what that function reveals; an evaluator who sends wrong output bits falsifies the garbler's
 //! result.
@@ -33,6 +35,7 @@ mod gate_ranges;
 pub mod limits;
 mod lookup;
 mod rounds;
+pub mod row_source;
 mod row_swaps;
 mod share_labels;
 mod switch_ots;
@@ -42,7 +45,7 @@ mod tables;
 mod tests;
 
 pub use costs::{GarbledCosts, totals};
-pub use evaluator::{Evaluator, Upcoming};
+pub use evaluator::Evaluator;
 pub use garbler::Garbler;
 
 use phineus_bytecode::{
@@ -50,6 +53,9 @@ use phineus_bytecode::{
 };
 use phineus_crypto::Block;
 use phineus_engine::OwnPermutations;
+
+/// The input instructions of a program, in order, ahead of their execution.
+pub type Upcoming = Box<dyn Iterator<Item = Result<Instruction, phineus_bytecode::Error>> + Send>;
 
 /// The party that garbles, by its index in the program.
 pub const GARBLER: u16 = 0;

@@ -99,7 +99,7 @@ codes! {
              file as it was."
         175 OVERLAY_STOPPED
             "The overlay stopped before the end of the command stream: the stream is damaged or for another \
-             device."
+             device, or the device failed."
         176 OVERLAY_DIFFERS
             "The simulated overlay gave other rows, labels or cycles than the software predicts. This is a \
              bug in Phineus."
@@ -323,6 +323,9 @@ codes! {
              another one."
         124 OVERLAY_TOO_SMALL
             "The program has more live wires, or more gates, than the overlay holds."
+        125 OVERLAY_MEMORY
+            "Compiling the program for the overlay takes more memory than --memory leaves: its gates are in \
+             memory as a whole."
     }
     Disagreement {
         100 DIFFER

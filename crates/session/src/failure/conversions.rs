@@ -236,6 +236,7 @@ impl From<ProtocolError> for Failure {
             ProtocolError::Program(error) => error.into(),
             ProtocolError::Preprocessing(error) => error.into(),
             ProtocolError::Storage(error) => error.into(),
+            ProtocolError::NoRows => Failure::new(codes::OVERLAY_STOPPED, error.to_string()),
             ProtocolError::Unsorted { .. } => Failure::new(codes::UNSORTED, error.to_string()),
             error => Failure::new(codes::CHECK_FAILED, error.to_string()),
         }

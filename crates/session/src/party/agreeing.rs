@@ -25,6 +25,7 @@ use crate::correlated::{self, Source};
 use crate::disclosed::Disclosed;
 use crate::failure::{Exit, Failure, Remedy, RunField, codes};
 use crate::memory_budget::{PLANNER_BUFFERS_BYTES, connected_process_bytes};
+use crate::overlay::CompiledOverlay;
 use crate::own_rows::RowOrders;
 use crate::planned::PlannedFile;
 use crate::planning::with_least_of;
@@ -52,6 +53,8 @@ pub struct Agreed {
     pub session: SessionId,
     /// Where products of matrices are computed.
     pub accelerator: Accelerator,
+    /// The overlay that garbles, if the processor does not.
+    pub overlay: Option<CompiledOverlay>,
     /// The least second-level cache of all who compute.
     pub cache_bytes: usize,
 }
@@ -271,6 +274,7 @@ pub fn agree_and_plan(
             arrangements,
             session,
             accelerator,
+            overlay: None,
             cache_bytes,
         });
     }
@@ -278,8 +282,9 @@ pub fn agree_and_plan(
     let accelerator = find_accelerator(run, protocol, prepared, &traced)?;
     let voice = is_voice(run, prepared).then_some(progress);
     let slice_bytes = slicing::agreed(&proposals, protocol, &traced, (channels, voice))?;
-    let planned =
-        plan_for_process(run, (protocol, variant), prepared, traced, (&proposals, slice_bytes))
+    let found = (&proposals[..], slice_bytes);
+    let (planned, overlay) =
+        plan_for_process((run, progress), (protocol, variant), prepared, traced, found)
             .map_err(with_least)?;
     // Nothing that depends on inputs has been sent.
     progress.cancel().watch_memory(&prepared.memory)?;
@@ -292,7 +297,17 @@ pub fn agree_and_plan(
     let cache_bytes =
         computing.iter().map(|proposal| proposal.cache_bytes).min().unwrap_or(0) as usize;
     let part = PartyRole::Computing(planned, source);
-    Ok(Agreed { protocol, part, inputs, notes, arrangements, session, accelerator, cache_bytes })
+    Ok(Agreed {
+        protocol,
+        part,
+        inputs,
+        notes,
+        arrangements,
+        session,
+        accelerator,
+        overlay,
+        cache_bytes,
+    })
 }
 
 /// Returns whether this party's tables fit into memory beside the planner.

@@ -5,6 +5,7 @@ use std::thread;
 
 use phineus_bytecode::{Description, Table};
 use phineus_channels::MemoryNetwork;
+use phineus_protocols::garbled::GARBLER;
 use phineus_tables::TextKey;
 
 use super::{Finished, run};
@@ -20,7 +21,7 @@ use crate::registry::Registry;
 use crate::resolve::{resolve, shape};
 use crate::roles::Roles;
 use crate::scratch::scratch_of;
-use crate::settings::{Connections, Participation, Run};
+use crate::settings::{Connections, GarblerChoice, Participation, Run};
 use crate::text_key;
 use crate::verify::{self, Verified};
 
@@ -120,6 +121,9 @@ fn runs_of(
         own_run.outputs = Vec::new();
         own_run.reading.columns = renamed.collect();
         own_run.resources.memory = memory;
+        if party != GARBLER {
+            own_run.garbler = GarblerChoice::Software;
+        }
         own_run.together = Participation {
             as_party: Some(name.clone()),
             connections: Connections::Memory(network.clone()),

@@ -11,6 +11,7 @@ use phineus_channels::{
 use phineus_correlated::stored::{StoredFile, StoredKey};
 use phineus_frontend::Arguments;
 use phineus_plan::Scratch;
+use phineus_protocols::garbled::GARBLER;
 
 use crate::agreement::Proposal;
 use crate::binding;
@@ -21,6 +22,7 @@ use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::memory_budget::check_limit;
 use crate::memory_pool::MemoryLimit;
 use crate::outputs::Destinations;
+use crate::overlay::check_build;
 use crate::ports::Files;
 use crate::protocol::{Protocol, ProtocolOption, clear_has_no_parties};
 use crate::registry::Registry;
@@ -28,7 +30,8 @@ use crate::resolve::{Resolved, resolve, shape};
 use crate::roles::Roles;
 use crate::scratch::scratch_of;
 use crate::settings::{
-    Choice, Cluster, Connections, Participation, PreprocessingMode, ProtocolChoice, Run,
+    Choice, Cluster, Connections, GarblerChoice, Participation, PreprocessingMode, ProtocolChoice,
+    Run,
 };
 use crate::sizing::stated_rows;
 
@@ -99,6 +102,7 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     })?;
     check_preprocessed(run)?;
     check_ot(together)?;
+    check_garbler(run)?;
     let limit_bytes = run.resources.memory.bytes();
     let memory = match &run.resources.memory {
         MemoryLimit::Default => MemoryLimit::Process(limit_bytes),
@@ -126,6 +130,12 @@ pub fn prepare<'a>(registry: &'a Registry, run: &Run) -> Result<Preparation<'a>,
     let party = cast.place(me)?;
     let roles = cast.roles(&description);
     check_client(run, &cast, party)?;
+    if run.garbler != GarblerChoice::Software && party != GARBLER {
+        let [garbler, me] = [GARBLER, party].map(|party| &cast.members[usize::from(party)]);
+        let message = format!("{me} evaluates in this run, and {garbler} garbles");
+        let remedy = Remedy::new("state ").field(RunField::Garbler).and(format!(" at {garbler}"));
+        return Err(Failure::usage(message).remedy(remedy));
+    }
     cast.apply(&mut description)?;
     let aliases = cast.members.clone();
     let assigned = binding::assign(&description, &run.inputs, &aliases, Some(party))?;
@@ -212,6 +222,24 @@ pub fn check_ot(together: &Participation) -> Result<(), Failure> {
     let takers = ProtocolOption::Ot.takers();
     Err(Failure::usage(message)
         .remedy(Remedy::default().field(RunField::Ot).and(format!(" silent is for {takers}"))))
+}
+
+/// Refuses a garbler that the protocol, or this build, does not have.
+pub fn check_garbler(run: &Run) -> Result<(), Failure> {
+    if run.garbler == GarblerChoice::Software {
+        return Ok(());
+    }
+    let (setting, protocol) = (ProtocolOption::Garbler, run.together.protocol);
+    if protocol.stated().is_some_and(|known| known.settings().contains(&setting)) {
+        return check_build();
+    }
+    let message = format!("protocol '{}' has no garbler '{}'", protocol.name(), run.garbler.name());
+    let remedy = Remedy::new("state ")
+        .field(RunField::Protocol)
+        .and(format!(" {}, or leave ", setting.takers()))
+        .field(setting.field())
+        .and(" out");
+    Err(Failure::usage(message).remedy(remedy))
 }
 
 /// Refuses what a client has no part in.

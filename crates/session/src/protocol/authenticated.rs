@@ -266,7 +266,7 @@ fn run_authenticated(
     field: FieldName,
     start: RunInputs<'_>,
 ) -> Result<RunResult, Failure> {
-    let RunInputs { mesh, session, accelerator } = start;
+    let RunInputs { mesh, session, accelerator, overlay: _ } = start;
     let (warning, progress) = (Warning::default(), job.progress);
     let executed = match field {
         FieldName::F61 => {

@@ -158,7 +158,12 @@ impl Definition for ClearProtocol {
 pub fn run_clear(mut job: Job<'_>) -> Result<RunResult, Failure> {
     let description = &job.planned.description;
     let inputs = Inputs::new(description, std::mem::take(&mut job.inputs))?;
-    let mut memory = job.memory()?;
+    let mut plan = job.planned.plan().clone();
+    if plan.layout == phineus_protocols::garbled::layout() {
+        // Its pages are of labels, and here a wire takes a byte.
+        plan.layout = Layout::wires(1);
+    }
+    let mut memory = job.memory_of(&plan)?;
     let watch = job.progress.watch("", None, job.total()?, job.limit_bytes);
     let start = Instant::now();
     let parties = 0..description.parties.len() as u16;
@@ -190,6 +195,7 @@ pub fn run_clear(mut job: Job<'_>) -> Result<RunResult, Failure> {
         storage,
         regions,
         storage_name,
+        overlay: None,
         running: start.elapsed(),
         blocked_on_network: Duration::ZERO,
         farewell: None,

@@ -14,11 +14,13 @@ use super::{
     PreprocessingFigures, ProtocolOption, Representation, RunInputs, Totals,
 };
 use crate::agreement::{AgreedPlan, exchange_ready, give_up};
+use crate::disclosed::ALL_REVEALED;
 use crate::execute::{
     CountingDriver, Job, RunResult, prepare, storage_figures, traffic_of, unrevealed,
 };
 use crate::failure::Failure;
 use crate::metered::{CounterSnapshot, Metered, close_all};
+use crate::overlay::OverlayRun;
 use crate::planned::{PAGE_WIRES, PlannedFile};
 use crate::statistics::Phases;
 use crate::traced::results;
@@ -68,7 +70,7 @@ impl Definition for GarbledProtocol {
     }
 
     fn settings(&self) -> &'static [ProtocolOption] {
-        &[]
+        &[ProtocolOption::Garbler]
     }
 
     fn layout(&self, _: usize) -> Layout {
@@ -168,7 +170,8 @@ impl Definition for GarbledProtocol {
 
 /// Runs the job as one of two parties.
 fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
-    let RunInputs { mesh, session, accelerator: _ } = start;
+    let RunInputs { mesh, session, accelerator: _, overlay } = start;
+    let overlay = overlay.map(OverlayRun::new);
     let mut channel = only_channel(mesh);
     let prepared = prepare(&mut job);
     let (inputs, mut prg, mut memory) = match prepared {
@@ -191,12 +194,27 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
     let channel = Metered::new(channel);
     let before = CounterSnapshot::of([&channel].into_iter());
     let (set_up, ready, used, outputs, and_gates, ots, rounds);
+    let mut overlay_figures = None;
     if job.party == GARBLER {
-        let driver = Garbler::new(channel, &mut prg, session, description, inputs);
-        let driver = driver.map_err(|error| unrevealed(error.into(), job.progress.cancel()))?;
+        // A device that fails ends the protocol; it knows why.
+        let reason = |failure| match &overlay {
+            Some(overlay) => overlay.or_reason(failure),
+            None => failure,
+        };
+        let driver = match &overlay {
+            Some(overlay) => {
+                let rows = (overlay.rows(job.progress.cancel()), upcoming(job.planned)?);
+                Garbler::with_rows(channel, &mut prg, session, description, inputs, rows)
+            }
+            None => Garbler::new(channel, &mut prg, session, description, inputs),
+        };
+        let driver =
+            driver.map_err(|error| reason(unrevealed(error.into(), job.progress.cancel())))?;
         (set_up, ready) = (start.elapsed(), CounterSnapshot::of([driver.channel()].into_iter()));
         let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
-        job.drive(&mut recorded, &mut memory, &watch, None)?;
+        job.drive(&mut recorded, &mut memory, &watch, None).map_err(reason)?;
+        let finished = overlay.map(OverlayRun::finish).transpose();
+        overlay_figures = finished.map_err(|failure| failure.revealed(ALL_REVEALED))?;
         (and_gates, ots) = (recorded.driver.and_gates(), recorded.driver.transfers());
         rounds = recorded.driver.rounds();
         (used, outputs) = recorded.driver.into_parts();
@@ -232,6 +250,7 @@ fn run_garbled(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Fail
         storage,
         regions,
         storage_name,
+        overlay: overlay_figures,
         running,
         blocked_on_network: watch.waited(),
         farewell: close_all(std::iter::once(channel)),

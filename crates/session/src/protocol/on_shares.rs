@@ -108,6 +108,7 @@ impl DriverResult {
             storage,
             regions,
             storage_name,
+            overlay: None,
             running: self.running,
             blocked_on_network: watch.waited(),
             farewell: close_all(self.channels.into_iter()),

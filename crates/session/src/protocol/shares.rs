@@ -262,7 +262,7 @@ impl ClientDriver for MixedClient<ClientChannel> {
 
 /// Runs the job as one of any number of parties that compute on shares.
 fn run_shared(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failure> {
-    let RunInputs { mesh, session, accelerator: _ } = start;
+    let RunInputs { mesh, session, .. } = start;
     let (begun, mut mesh) = ReadyRun::begin(&mut job, mesh)?;
     let ReadyRun { inputs, mut prg, mut memory, watch, start, aheads } = begun;
     let description = &job.planned.description;

@@ -22,17 +22,14 @@ struct Device {
     }
 };
 
-struct Xorshift {
-    uint64_t state;
-    // True three times of four; always true for the state 0.
-    bool ready() {
-        if (state == 0) return true;
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        return (state & 3) != 0;
-    }
-};
+// True three times of four; always true for the state 0.
+bool is_ready(uint64_t &state) {
+    if (state == 0) return true;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state & 3) != 0;
+}
 
 }  // namespace
 
@@ -57,12 +54,24 @@ struct OvlStreams {
     uint32_t *results;
     uint64_t results_max;
     uint64_t results_received;
-    // 0 for a host that is always ready; else the seed of when it is not.
-    uint64_t stall_seed;
     // Clocks without a transfer after which the run is given up.
     uint64_t quiet_clocks_max;
+    // Clocks after which the call returns, and those that it took.
+    uint64_t clocks_max;
     uint64_t clocks;
 };
+
+// What a run remembers from one call to the next.
+struct OvlState {
+    // 0 for a host that is always ready; else the state of the generator of when it is not.
+    uint64_t random;
+    // Clocks since something was moved.
+    uint64_t quiet_clocks;
+    // Whether a word, a label and a row are offered: they stay offered until they are taken.
+    uint64_t offered[3];
+};
+
+enum OvlPause : uint32_t { OVL_END = 0, OVL_SPACE = 1, OVL_SLICE = 2 };
 
 Device *ovl_open() {
     auto *device = new Device;
@@ -108,15 +117,18 @@ uint32_t ovl_read(Device *device, uint32_t address) {
     return value;
 }
 
-// Moves the streams until all rows and results are there, or nothing moves any more.
-void ovl_run(Device *device, OvlStreams *s) {
+// Moves the streams until nothing moves any more, a row has no space, or clocks_max have passed. No clock passes between
+// two calls.
+uint32_t ovl_run(Device *device, OvlStreams *s, OvlState *state) {
     auto &top = *device->top;
-    Xorshift random{s->stall_seed};
-    uint64_t quiet = 0;
-    bool word_offered = false, label_offered = false, row_offered = false;
-    while (quiet < s->quiet_clocks_max) {
-        // What is offered stays offered until it is taken.
-        word_offered = s->words_sent < s->word_count && (word_offered || random.ready());
+    auto &[word_offered, label_offered, row_offered] = state->offered;
+    OvlPause pause = OVL_END;
+    while (state->quiet_clocks < s->quiet_clocks_max) {
+        if (s->clocks == s->clocks_max) {
+            pause = OVL_SLICE;
+            break;
+        }
+        word_offered = s->words_sent < s->word_count && (word_offered || is_ready(state->random));
         bool has_label = s->labels_sent < s->label_count;
         const uint32_t *label = nullptr;
         if (has_label) {
@@ -124,32 +136,37 @@ void ovl_run(Device *device, OvlStreams *s) {
             label = from == UINT64_MAX ? s->labels + s->labels_sent * 4 : s->results + from * 4;
             has_label = from == UINT64_MAX || from < s->results_received;
         }
-        label_offered = has_label && (label_offered || random.ready());
+        label_offered = has_label && (label_offered || is_ready(state->random));
         top.s_axis_word_tvalid = word_offered;
         if (word_offered)
             memcpy(&top.s_axis_word_tdata, s->words + s->words_sent * WORD_LANES, 4 * WORD_LANES);
         top.s_axis_label_tvalid = label_offered;
         if (label_offered) memcpy(&top.s_axis_label_tdata, label, 16);
-        row_offered = s->rows_in_sent < s->rows_in_count && (row_offered || random.ready());
+        row_offered = s->rows_in_sent < s->rows_in_count && (row_offered || is_ready(state->random));
         top.s_axis_row_tvalid = row_offered;
         if (row_offered) memcpy(&top.s_axis_row_tdata, s->rows_in + s->rows_in_sent * 8, 32);
-        top.m_axis_row_tready = s->rows_received < s->rows_max && random.ready();
-        top.m_axis_result_tready = s->results_received < s->results_max && random.ready();
+        top.m_axis_row_tready = s->rows_received < s->rows_max && is_ready(state->random);
+        top.m_axis_result_tready =
+            s->results_received < s->results_max && is_ready(state->random);
         top.eval();
+        if (top.m_axis_row_tvalid && s->rows_received == s->rows_max) {
+            pause = OVL_SPACE;
+            break;
+        }
         bool moved = false;
         if (word_offered && top.s_axis_word_tready) {
             s->words_sent++;
-            word_offered = false;
+            word_offered = 0;
             moved = true;
         }
         if (label_offered && top.s_axis_label_tready) {
             s->labels_sent++;
-            label_offered = false;
+            label_offered = 0;
             moved = true;
         }
         if (row_offered && top.s_axis_row_tready) {
             s->rows_in_sent++;
-            row_offered = false;
+            row_offered = 0;
             moved = true;
         }
         if (top.m_axis_row_tvalid && top.m_axis_row_tready) {
@@ -160,12 +177,13 @@ void ovl_run(Device *device, OvlStreams *s) {
             memcpy(s->results + 4 * s->results_received++, &top.m_axis_result_tdata, 16);
             moved = true;
         }
-        quiet = moved ? 0 : quiet + 1;
+        state->quiet_clocks = moved ? 0 : state->quiet_clocks + 1;
         s->clocks++;
         device->clock();
     }
     top.s_axis_word_tvalid = top.s_axis_label_tvalid = top.s_axis_row_tvalid = 0;
     top.m_axis_row_tready = top.m_axis_result_tready = 0;
+    return pause;
 }
 
 }  // extern "C"

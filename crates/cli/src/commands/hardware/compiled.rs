@@ -4,18 +4,16 @@ use std::io::Write;
 use std::path::Path;
 
 use phineus_bytecode::{Description, FileKind, Hash};
-use phineus_engine::run;
 use phineus_overlay::OverlayError;
-use phineus_overlay::netlist::Netlist;
+use phineus_overlay::netlist::{NODES_MAX, Netlist};
 use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
-use phineus_overlay::record::NetlistDriver;
 use phineus_overlay::schedule::{Figures, schedule};
 use phineus_overlay::stream::Stream;
 use phineus_session::candidates::candidates;
-use phineus_session::execute::frames_and_swap;
-use phineus_session::failure::{Failure, codes};
+use phineus_session::failure::Failure;
 use phineus_session::output_file::check_writable;
+use phineus_session::overlay::{self, failure};
 use phineus_session::program_file::ProgramFile;
 use phineus_session::registry::Registry;
 use phineus_session::scratch::scratch_of;
@@ -55,7 +53,10 @@ pub(super) fn recorded(registry: &Registry, program: &HardwareProgram) -> Result
 
 fn gates(registry: &Registry, program: &HardwareProgram) -> Result<(Netlist, Hash), Failure> {
     let (file, description, hash) = planned(registry, program)?;
-    Ok((netlist(program, &file, &description)?, hash))
+    let settings = program.resources.settings();
+    let directory = settings.swap_dir.unwrap_or_else(std::env::temp_dir);
+    let netlist = overlay::recorded(&file, &description, (&directory, settings.storage), NODES_MAX)?;
+    Ok((netlist, hash))
 }
 
 /// The planned program: made here, or planned before.
@@ -93,28 +94,6 @@ fn planned(
     Ok((planned.file, planned.description, planned.hash))
 }
 
-fn netlist(
-    program: &HardwareProgram,
-    file: &ProgramFile,
-    description: &Description,
-) -> Result<Netlist, Failure> {
-    let mut driver = NetlistDriver::new(description).map_err(failure)?;
-    let plan = description.plan.as_ref().expect("it is planned");
-    let (frames, slots) = (plan.frame_count, plan.spill_slot_count);
-    if [plan.page_bytes(), frames, slots].iter().any(|&number| u32::try_from(number).is_err()) {
-        return Err(Failure::new(codes::TOO_LARGE_A_PLAN, "the plan has too many pages"));
-    }
-    let settings = program.resources.settings();
-    let directory = settings.swap_dir.unwrap_or_else(std::env::temp_dir);
-    let mut memory = frames_and_swap(plan, &directory, settings.storage)?;
-    let ran = run(&mut file.reader()?, &mut driver, &mut memory, &mut |_| true);
-    ran.map_err(|error| match error {
-        phineus_engine::RunError::Driver(error) => failure(error),
-        other => Failure::new(codes::RUN, other.to_string()),
-    })?;
-    driver.into_netlist().map_err(failure)
-}
-
 /// Writes a command stream; returns its length.
 pub(super) fn save(stream: &Stream, path: &Path) -> Result<u64, Failure> {
     check_writable(path)?;
@@ -128,23 +107,4 @@ pub(super) fn save(stream: &Stream, path: &Path) -> Result<u64, Failure> {
 pub(super) fn open(path: &Path) -> Result<Stream, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     Stream::from_bytes(&bytes).map_err(|error| failure(error).in_file(path))
-}
-
-/// An error of the overlay as a failure.
-pub(super) fn failure(error: OverlayError) -> Failure {
-    let message = error.to_string();
-    match error {
-        OverlayError::Unsupported { .. } => Failure::new(codes::NOT_FOR_OVERLAY, message),
-        OverlayError::TooManyGates | OverlayError::WireMemory { .. } => {
-            Failure::new(codes::OVERLAY_TOO_SMALL, message)
-        }
-        OverlayError::NotAStream
-        | OverlayError::OtherVersion { .. }
-        | OverlayError::OtherParameters { .. }
-        | OverlayError::CutOff
-        | OverlayError::Corrupt { .. } => {
-            Failure::new(codes::NOT_A_STREAM, message).remedy("compile the program again")
-        }
-        OverlayError::Stopped { .. } => Failure::new(codes::OVERLAY_STOPPED, message),
-    }
 }

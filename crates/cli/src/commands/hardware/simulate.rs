@@ -9,9 +9,7 @@ use crate::output::Console;
 /// Without the simulator.
 #[cfg(not(feature = "verilator"))]
 pub(super) fn simulate(_: &Registry, _: &SimulateArguments, _: &Console) -> Result<(), Failure> {
-    let message = "this build of phineus has no simulator of the overlay";
-    let remedy = "install Verilator, then build with `--features verilator`";
-    Err(Failure::new(phineus_session::failure::codes::NO_SIMULATOR, message).remedy(remedy))
+    phineus_session::overlay::check_build()
 }
 
 /// Compares rows, outputs and cycles, and evaluates the rows on random inputs, in the same RTL and in software.
@@ -31,7 +29,9 @@ pub(super) fn simulate(
     use serde_json::json;
     use std::time::Instant;
 
-    use super::compiled::{compile, failure};
+    use phineus_session::overlay::failure;
+
+    use super::compiled::compile;
 
     let compiled = compile(registry, &arguments.program)?;
     let mut prg = Prg::from_os().map_err(|error| {

@@ -6,6 +6,7 @@ use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates, SecretBit};
 
 use crate::ProtocolError;
 use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
+use crate::garbled::row_source::RowSource;
 
 /// Garbles gates: the label of a wire here is that of *false*.
 pub(super) struct GarblerAlgebra<C> {
@@ -13,26 +14,71 @@ pub(super) struct GarblerAlgebra<C> {
     pub(super) delta: Delta,
     pub(super) gates: HalfGates,
     pub(super) next: AndIndex,
+    /// Makes the rows, if this party does not.
+    pub(super) rows: Option<Box<dyn RowSource>>,
     pub(super) failure: Option<ProtocolError>,
 }
 
-impl<C: Channel> GarblerAlgebra<C> {
-    /// Sends the rows that `garble` writes for the next `count` gates, unless something failed.
+/// Gates whose rows are sent together.
+enum GateBatch<'a> {
+    /// `out[i] = a[i] AND b[i % b.len()]`.
+    Products { out: &'a mut [Block], a: &'a [Block], b: &'a [Block] },
+    /// `x[i + 1] ^= a[i] AND x[i]`, row after row of `product.len()` lanes.
+    Chain { x: &'a mut [Block], a: &'a [Block], product: &'a mut [Block] },
+}
+
+impl GateBatch<'_> {
     #[inline]
-    fn garble(
-        &mut self,
-        count: usize,
-        garble: impl FnOnce(&HalfGates, &Delta, AndIndex, &mut [u8]),
-    ) {
+    fn gate_count(&self) -> usize {
+        match self {
+            GateBatch::Products { a, .. } | GateBatch::Chain { a, .. } => a.len(),
+        }
+    }
+
+    /// Computes the labels of the results, and writes the rows.
+    #[inline]
+    fn garble(self, gates: &HalfGates, delta: &Delta, index: AndIndex, rows: &mut [u8]) {
+        match self {
+            GateBatch::Products { out, a, b } => gates.garble(delta, index, a, b, out, rows),
+            GateBatch::Chain { x, a, product } => {
+                gates.garble_chain(delta, index, a, x, product, rows);
+            }
+        }
+    }
+
+    /// Computes the labels of the results from rows that were made elsewhere: labels of false are the active labels of
+    /// inputs that are all false.
+    #[inline]
+    fn derive(self, gates: &HalfGates, index: AndIndex, rows: &[u8]) {
+        match self {
+            GateBatch::Products { out, a, b } => gates.evaluate(index, a, b, out, rows),
+            GateBatch::Chain { x, a, product } => gates.evaluate_chain(index, a, x, product, rows),
+        }
+    }
+}
+
+impl<C: Channel> GarblerAlgebra<C> {
+    /// Garbles the next gates and sends their rows, unless something failed.
+    #[inline]
+    fn garble(&mut self, batch: GateBatch<'_>) {
         if self.failure.is_some() {
             return;
         }
-        let (gates, delta, index) = (&self.gates, &self.delta, self.next);
-        let sent = self.channel.send_with(count * GarbledGate::BYTES, |rows| {
-            garble(gates, delta, index, rows);
+        let (gates, delta, index, source) = (&self.gates, &self.delta, self.next, &mut self.rows);
+        let count = batch.gate_count();
+        let sent = self.channel.send_with(count * GarbledGate::BYTES, |rows| match source {
+            None => {
+                batch.garble(gates, delta, index, rows);
+                Ok(())
+            }
+            Some(source) => {
+                source.next_rows(rows)?;
+                batch.derive(gates, index, rows);
+                Ok(())
+            }
         });
         self.next = index.advance(count);
-        self.failure = sent.err().map(ProtocolError::from);
+        self.failure = sent.map_err(ProtocolError::from).and_then(|made| made).err();
     }
 }
 
@@ -59,9 +105,7 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
     fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
         for GateRange { gates, second } in pieces(a.len(), b.len()) {
             let (out, a, b) = (&mut out[gates.clone()], &a[gates], &b[second]);
-            self.garble(a.len(), |gates, delta, index, rows| {
-                gates.garble(delta, index, a, b, out, rows);
-            });
+            self.garble(GateBatch::Products { out, a, b });
         }
     }
 
@@ -69,9 +113,7 @@ impl<C: Channel> BitAlgebra for GarblerAlgebra<C> {
     fn and_chain(&mut self, x: &mut [Block], a: &[Block], product: &mut [Block]) {
         for gates in chain_pieces(a.len(), product.len()) {
             let (x, a) = (&mut x[gates.start..gates.end + product.len()], &a[gates]);
-            self.garble(a.len(), |gates, delta, index, rows| {
-                gates.garble_chain(delta, index, a, x, product, rows);
-            });
+            self.garble(GateBatch::Chain { x, a, product });
         }
     }
 

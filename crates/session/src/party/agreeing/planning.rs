@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use phineus_bytecode::{Description, FileKind, PlanDescription};
 use phineus_channels::Transport;
+use phineus_protocols::garbled::totals::AND_GATES;
 use phineus_protocols::mixed::MixedSettings;
 
 use super::super::preparation::Preparation;
@@ -15,10 +16,14 @@ use crate::failure::{Failure, Remedy, RunField, codes};
 use crate::heap;
 use crate::memory_budget::{BudgetParameters, GROWTH_BYTES, connected_process_bytes};
 use crate::memory_pool::MemoryLimit;
+use crate::overlay::{CompilePlace, CompiledOverlay};
 use crate::planned::PlannedFile;
 use crate::planning::{plan_within, with_least};
+use crate::progress::Progress;
 use crate::protocol::Protocol;
-use crate::settings::{Choice, OtExtension, PreprocessingMode, ProtocolVariant, Run, protocols};
+use crate::settings::{
+    Choice, GarblerChoice, OtExtension, PreprocessingMode, ProtocolVariant, Run, protocols,
+};
 use crate::traced::{TracedFile, table_bytes};
 
 /// Part of a client in the run.
@@ -44,13 +49,14 @@ pub(super) fn client_walk(
         .map_err(|failure| with_least(failure, (traced, protocol), &situation, scratch))
 }
 
+/// The plan; with it the command stream of the overlay, if that garbles.
 pub(super) fn plan_for_process(
-    run: &Run,
+    (run, progress): (&Run, &Progress),
     (protocol, variant): (Protocol, ProtocolVariant),
     prepared: &Preparation<'_>,
     traced: TracedFile,
     (proposals, slice_bytes): (&[Proposal], Option<u64>),
-) -> Result<PlannedFile, Failure> {
+) -> Result<(PlannedFile, Option<CompiledOverlay>), Failure> {
     let tables_bytes = table_bytes(&traced.description, prepared.party);
     let situation = BudgetParameters {
         least_limit_bytes: least_limit(proposals),
@@ -67,11 +73,49 @@ pub(super) fn plan_for_process(
     };
     if traced.kind == FileKind::Planned {
         check_protocol(&traced.description, protocol, run.together.ot)?;
-        let planned = PlannedFile::open(traced, &situation)?;
+        let planned = PlannedFile::open(traced.clone(), &situation)?;
         distance::check_planned(&planned, run.together.variants.narrow_masks)?;
-        return Ok(planned);
+        return with_garbler((run, progress), prepared, planned, &situation, |situation| {
+            PlannedFile::open(traced, situation)
+        });
     }
-    plan_within(&traced, protocol, &situation, &prepared.scratch)
+    let planned = plan_within(&traced, protocol, &situation, &prepared.scratch)?;
+    with_garbler((run, progress), prepared, planned, &situation, |situation| {
+        plan_within(&traced, protocol, situation, &prepared.scratch)
+    })
+}
+
+/// Compiles the plan for the overlay, if that garbles, and plans again if a run of both does not fit into the limit.
+fn with_garbler(
+    (run, progress): (&Run, &Progress),
+    prepared: &Preparation<'_>,
+    planned: PlannedFile,
+    situation: &BudgetParameters,
+    plan: impl FnOnce(&BudgetParameters) -> Result<PlannedFile, Failure>,
+) -> Result<(PlannedFile, Option<CompiledOverlay>), Failure> {
+    if run.garbler == GarblerChoice::Software {
+        return Ok((planned, None));
+    }
+    progress.stage("compiling for the overlay");
+    let place = CompilePlace {
+        directory: prepared.scratch.directory(),
+        backend: run.resources.storage,
+        limit_bytes: situation.limit_bytes,
+        process_bytes: situation.process_bytes + situation.tables_bytes,
+    };
+    let overlay = CompiledOverlay::new(&planned, run.garbler, place)?;
+    let (run_bytes, mut planned) = (overlay.run_bytes(), planned);
+    if planned.budget.running() + run_bytes <= situation.limit_bytes {
+        planned.budget.driver += run_bytes;
+    } else {
+        let gates = planned.plan().costs.get(AND_GATES).copied();
+        let process_bytes = situation.process_bytes + run_bytes;
+        planned = plan(&BudgetParameters { process_bytes, ..*situation })?;
+        let found = planned.plan().costs.get(AND_GATES).copied();
+        assert_eq!(found, gates, "the gates of a program do not depend on memory");
+    }
+    planned.budget.planning = planned.budget.planning.max(overlay.peak_bytes());
+    Ok((planned, Some(overlay)))
 }
 
 /// Refuses a plan that was made for another protocol or OT extension.
