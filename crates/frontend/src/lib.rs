@@ -67,8 +67,8 @@ pub use program::{
     trace_to_file,
 };
 pub use records::Records;
-pub use sources::{LineRun, SourceLine, SourceMap};
 pub use regions::{OpenedIndex, PartyPermutation, Region};
+pub use sources::{LineRun, SourceLine, SourceMap};
 pub use tables::{LookupTable, PartyKey, SharedTable};
 pub use tracer::Tracer;
 pub use value::Value;

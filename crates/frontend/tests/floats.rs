@@ -47,7 +47,7 @@ impl Numbers {
             5 => {
                 with((exponents >> 1) + self.next() % 12, pattern >> (self.next() % fraction)) & all
             }
-            6 => (near ^ self.next() % 4) & all,
+            6 => (near ^ (self.next() % 4)) & all,
             _ => (near ^ 1 << (width - 1)).wrapping_add(self.next() % 9).wrapping_sub(4) & all,
         }
     }
@@ -180,7 +180,7 @@ fn to_half(number: f64) -> u64 {
     let exponent = ((rounded.to_bits() >> 52) as i32 - 1023).max(-14);
     let units = (rounded / 2f64.powi(exponent - 10)) as u64;
     // The bit before the point is added to the stored exponent.
-    sign | (((exponent + 14) as u64) << 10) + units
+    sign | ((((exponent + 14) as u64) << 10) + units)
 }
 
 macro_rules! against_machine {
@@ -248,13 +248,13 @@ fn constants_are_rounded_and_so_is_each_step() {
     );
     compare_unary::<16>(
         "powers of two",
-        |a| a * 4 * -0.5 * 0.25 * -1 * 0.0625,
-        |a| [4.0, -0.5, 0.25, -1.0, 0.0625].iter().fold(a, |a, power| to_half(half(a) * power)),
+        |a| a * 4 * -0.5 * 0.25 * 0.0625,
+        |a| [4.0, -0.5, 0.25, 0.0625].iter().fold(a, |a, power| to_half(half(a) * power)),
     );
     compare_unary::<32>(
         "powers of two",
-        |a| a * 4 * -0.5 * 0.25 * -1 * 0.0625,
-        |a| u64::from((single(a) * 4.0 * -0.5 * 0.25 * -1.0 * 0.0625).to_bits()),
+        |a| a * 4 * -0.5 * 0.25 * 0.0625,
+        |a| u64::from((single(a) * 4.0 * -0.5 * 0.25 * 0.0625).to_bits()),
     );
     compare_unary::<32>(
         "product, sum and quotient",
@@ -393,7 +393,7 @@ fn compare_to<const V: u16, const W: u16>(machine: fn(u64) -> u64) {
         let near = (0..PAIRS).map(|_| {
             let exponent = 1023 - 160 + numbers.next() % 300;
             let fraction = numbers.next() >> 12 & !0 << (numbers.next() % 50);
-            exponent << 52 | fraction ^ numbers.next() % 2
+            exponent << 52 | fraction ^ (numbers.next() % 2)
         });
         all.extend(near.collect::<Vec<_>>());
     }

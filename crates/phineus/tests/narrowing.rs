@@ -216,12 +216,14 @@ fn the_costliest_lines_are_told() -> Result {
                 let all: u64 = lines.iter().map(ands).sum();
                 assert_eq!(told["plan"]["costs"]["and_gates"], all, "{option}");
             }
-            let said = place.run(&line)?.succeeded()?;
-            said.says("lines.c:8: 8 rem of")?.says("a division by a constant takes less")?;
+            let said = place.run(&line)?.succeeded()?.stdout;
+            for part in ["lines.c:8: 8 rem of", "a division by a constant takes less"] {
+                assert!(said.contains(part), "{said}");
+            }
         }
     }
     place.run("explain lines.c --why --protocol spdz")?.failed_with(3)?.says("compute on bits")?;
     let sort = "explain sort --param n=16 --why --protocol garbled";
-    place.run(sort)?.succeeded()?.says("ANDs in")?;
+    assert!(place.run(sort)?.succeeded()?.stdout.contains("ANDs in"));
     Ok(())
 }

@@ -201,13 +201,12 @@ fn narrowed(
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
     let (has_rounds, and_gates) = (seed.is_multiple_of(2), |i: &Instruction| and_gates(seed, i));
-    let options =
-        NarrowOptions {
-            and_gates: &and_gates,
-            has_rounds,
-            planner_memory_bytes: 64 << 20,
-            written_after_each: &|_| (),
-        };
+    let options = NarrowOptions {
+        and_gates: &and_gates,
+        has_rounds,
+        planner_memory_bytes: 64 << 20,
+        written_after_each: &|_| (),
+    };
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
     let made = narrow(&mut reader, Vec::new(), &scratch, options, claim);

@@ -45,13 +45,12 @@ fn modelled(bytes: &[u8]) -> (SharingModel, f64) {
     let mut program = ProgramReader::open(Cursor::new(bytes)).expect("just written");
     let mut widths = ValueWidths::new(scratch.file());
     let and_gates = |_: &Instruction| 1;
-    let options =
-        NarrowOptions {
-            and_gates: &and_gates,
-            has_rounds: true,
-            planner_memory_bytes: MEMORY,
-            written_after_each: &|_| (),
-        };
+    let options = NarrowOptions {
+        and_gates: &and_gates,
+        has_rounds: true,
+        planner_memory_bytes: MEMORY,
+        written_after_each: &|_| (),
+    };
     let made = narrow(&mut program, std::io::sink(), &scratch, options, |claim| widths.note(claim));
     made.expect("it can be narrowed");
     let (mut model, start) = (SharingModel::new(), Instant::now());

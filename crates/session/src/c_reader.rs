@@ -74,7 +74,8 @@ impl ReadApart {
         let sizes = TraceSizes::of(arguments);
         let mut reader = self.reader();
         let (answer, _) = reader.ask(&Question::Trace(sizes.clone()), &[])?;
-        let Reply::Traced { description, hash, instruction_count, file_bytes, ranges, sources } = answer
+        let Reply::Traced { description, hash, instruction_count, file_bytes, ranges, sources } =
+            answer
         else {
             return Err(unexpected());
         };

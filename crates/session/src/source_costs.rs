@@ -78,14 +78,16 @@ pub fn costliest_lines(
     scratch: &Scratch,
 ) -> Result<Vec<LineCost>, Failure> {
     let Some(family) = family_of(traced, optimised) else {
-        let message = format!("costs of lines are ANDs, and {} does not compute on bits", optimised.0.name());
+        let message =
+            format!("costs of lines are ANDs, and {} does not compute on bits", optimised.0.name());
         return Err(Failure::new(codes::NO_SOURCES, message)
             .remedy("ask for them under garbled, gmw, bmr or mixed"));
     };
     let Some(sources) = &traced.sources else {
         let message = "the lines of the program are not known";
-        return Err(Failure::new(codes::NO_SOURCES, message)
-            .remedy("name a program in C or a built-in one, not a file that is traced, planned or in text"));
+        return Err(Failure::new(codes::NO_SOURCES, message).remedy(
+            "name a program in C or a built-in one, not a file that is traced, planned or in text",
+        ));
     };
     let mut costs = Costs { family, known: HashMap::new(), lines: HashMap::new() };
     let none = Vec::new();
@@ -152,7 +154,8 @@ impl Costs {
 
     fn in_order(self, names: &[SourceLine]) -> Vec<LineCost> {
         let line = |(number, kinds): (u32, HashMap<Kind, (u64, u64)>)| {
-            let operation = |((op, element), (count, ands))| OperationCost { op, element, count, ands };
+            let operation =
+                |((op, element), (count, ands))| OperationCost { op, element, count, ands };
             let mut operations: Vec<OperationCost> = kinds.into_iter().map(operation).collect();
             operations.sort_by_key(|cost| (u64::MAX - cost.ands, cost.op, cost.element.width()));
             LineCost {

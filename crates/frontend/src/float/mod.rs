@@ -29,8 +29,8 @@ impl Value {
     /// The number with the other sign, also of a NaN: free.
     #[track_caller]
     pub fn float_neg(&self) -> Value {
-        let sign = self.float_constant(1, u128::from(true)).cast(self.integer());
-        self.xor(&sign.shift_left(u64::from(self.width() - 1)))
+        let top = self.width() - 1;
+        self.xor(&self.float_constant(self.width(), 1 << top))
     }
 
     /// The number without its sign: free.

@@ -7,8 +7,8 @@ use std::io::{Error, ErrorKind, Read, Result, Write};
 
 use phineus_bytecode::{Column, Description, Lane, Table};
 use phineus_frontend::{
-    Arguments, ColumnRange, LineRun, Program, ProgramError, ProgramFault, ProgramFaults, SourceLine,
-    SourceMap,
+    Arguments, ColumnRange, LineRun, Program, ProgramError, ProgramFault, ProgramFaults,
+    SourceLine, SourceMap,
 };
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;

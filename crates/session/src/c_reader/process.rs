@@ -11,8 +11,8 @@ use phineus_bytecode::Table;
 use phineus_frontend::{Program, ProgramError, trace_to_file};
 
 use super::messages::{
-    ErrorMessage, ProgramInfo, Question, RangeMessage, Reply, SourceMessage, TableMessage, read_tables, version,
-    write_line, write_tables,
+    ErrorMessage, ProgramInfo, Question, RangeMessage, Reply, SourceMessage, TableMessage,
+    read_tables, version, write_line, write_tables,
 };
 use super::unexpected;
 use crate::failure::{Failure, codes};

@@ -205,8 +205,7 @@ fn narrow_with(
         *known.borrow_mut().entry((i.op, i.element, i.is_square())).or_insert_with(count)
     };
     let and_gates = &and_gates;
-    let options =
-        NarrowOptions { and_gates, has_rounds, planner_memory_bytes, written_after_each };
+    let options = NarrowOptions { and_gates, has_rounds, planner_memory_bytes, written_after_each };
     let (reader, output) = (&mut program.file.reader()?, scratch.file());
     let Narrowed { output: file, written, is_narrower } =
         narrow(reader, output, scratch, options, claim)?;

@@ -34,7 +34,11 @@ pub(super) fn print(lines: &[LineCost], console: &Console) -> Result<(), Failure
             more => format!(", {more} more"),
         };
         let operations = operations.join(", ");
-        console.print(&format!("{:<9} {share} {ands:>15}  {}: {operations}{rest}", "", place(line)))?;
+        console.print(&format!(
+            "{:<9} {share} {ands:>15}  {}: {operations}{rest}",
+            "",
+            place(line)
+        ))?;
     }
     let rest: u64 = lines.iter().skip(LINES_MAX).map(|line| line.ands).sum();
     if rest > 0 {

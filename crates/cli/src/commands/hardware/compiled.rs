@@ -55,7 +55,8 @@ fn gates(registry: &Registry, program: &HardwareProgram) -> Result<(Netlist, Has
     let (file, description, hash) = planned(registry, program)?;
     let settings = program.resources.settings();
     let directory = settings.swap_dir.unwrap_or_else(std::env::temp_dir);
-    let netlist = overlay::recorded(&file, &description, (&directory, settings.storage), NODES_MAX)?;
+    let netlist =
+        overlay::recorded(&file, &description, (&directory, settings.storage), NODES_MAX)?;
     Ok((netlist, hash))
 }
 

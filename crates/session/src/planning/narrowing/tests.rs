@@ -51,13 +51,12 @@ fn narrowing_adds_no_ands() {
         for has_rounds in [false, true] {
             let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
             let cost = |i: &Instruction| record(i, family(has_rounds)).and_count() as u64;
-            let options =
-                NarrowOptions {
-                    and_gates: &cost,
-                    has_rounds,
-                    planner_memory_bytes: 64 << 20,
-                    written_after_each: &|_| (),
-                };
+            let options = NarrowOptions {
+                and_gates: &cost,
+                has_rounds,
+                planner_memory_bytes: 64 << 20,
+                written_after_each: &|_| (),
+            };
             let mut reader = ProgramReader::open(Cursor::new(&bytes)).expect("just written");
             let made = narrow(&mut reader, Vec::new(), &scratch, options, |_| {});
             let made = made.expect("it can be narrowed").output;
