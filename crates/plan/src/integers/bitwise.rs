@@ -134,24 +134,32 @@ impl<S: LoweringOutput> Lowering<S> {
         Ok(false)
     }
 
-    /// A choice between values of which bits are known, and of one not as elements: bits stay bits.
+    /// A choice between values that are held as bits, which stays bits.
+    ///
+    /// Elements take one product, whatever their width. So with a constant, which is as good as elements, only what
+    /// takes no more is made of bits.
     pub(super) fn choice_of_bits(&mut self, i: &Instruction) -> Done {
         let choices = &i.operands()[1..];
         let is_integer = |&name: &u64| self.value(name).integer.is_some();
-        if choices.iter().all(is_integer) || !choices.iter().all(|&name| self.has_bits(name)) {
+        if choices.iter().any(is_integer) || !choices.iter().all(|&name| self.has_bits(name)) {
             return Ok(false);
         }
+        let has_constant = choices.iter().any(|&name| self.value(name).constant.is_some());
         let mut bits = Vec::new();
         for &name in choices {
-            bits.push(self.compact(name)?.bits());
+            bits.push(self.view(name)?.bits());
         }
         bits.resize(2, vec![ZERO; bits[0].len()]);
-        let selector = self.view(i.operands[0])?;
-        let bit = selector.bits()[0];
+        let selector = self.view(i.operands[0])?.bits()[0];
         let wanted = bits[0].iter().zip(&bits[1]);
-        let wanted: Vec<ResultBit> = wanted.map(|(&x, &y)| of_choice(i.op, bit, x, y)).collect();
-        let is_computed = wanted.iter().any(|bit| matches!(bit, ResultBit::Computed { .. }));
-        let selector = if is_computed { self.bits(i.operands[0])? } else { 0 };
+        let wanted: Vec<ResultBit> =
+            wanted.map(|(&x, &y)| of_choice(i.op, selector, x, y)).collect();
+        let is_computed = |bit: &&ResultBit| matches!(bit, ResultBit::Computed { .. });
+        let count = wanted.iter().filter(is_computed).count();
+        if has_constant && count > 1 {
+            return Ok(false);
+        }
+        let selector = if count > 0 { self.bits(i.operands[0])? } else { 0 };
         let views = self.computed(i, Some(selector), wanted)?;
         self.set_views(i, views)
     }
