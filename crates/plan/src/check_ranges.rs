@@ -9,13 +9,14 @@
 //!    difference of two compared ones fits the field: no mask is too small for what it hides;
 //! 3. what is reduced or decomposed fits the field, as does whatever it was computed from;
 //! 4. selectors, and operands of logic, are 0 or 1;
-//! 5. what is given out is in the range of a type of its width, and what is carried in that of its own.
+//! 5. what is given out is in the range of a type of its width, and what is carried in that of its own;
+//! 6. what is taken for bits of a value are bits that the program has: elements that are 0 or 1.
 //!
 //! A product of one value with itself is taken for a square only if every entry is one. It proves nothing
 //! of what values mean: a claim that is true of a wrong value passes. Tests compute both programs for
 //! that (`tests/ranges.rs`).
 //!
-//! Memory: 96 bytes per value.
+//! Memory: 100 bytes per value.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek};
@@ -33,11 +34,18 @@ const FAULTS_MAX: usize = 20;
 pub struct Claims {
     /// By name: the intersection of all claims about a value.
     ranges: Vec<Option<Interval>>,
+    /// By name: how many bits a value is taken to have at least; 0 if it is not taken for bits.
+    bits: Vec<u16>,
 }
 
 impl Claims {
     /// Takes a claim; those about meaning are for tests.
     pub fn note(&mut self, claim: Claim) {
+        if let Claim::Bits { to: (_, count), value, at, is_repeated, .. } = claim {
+            let (at_value, end) = (value as usize, at + if is_repeated { 1 } else { count });
+            self.bits.resize(self.bits.len().max(at_value + 1), 0);
+            self.bits[at_value] = self.bits[at_value].max(end);
+        }
         let Claim::InRange { value, low, high } = claim else { return };
         let at = value as usize;
         if at >= self.ranges.len() {
@@ -130,6 +138,8 @@ struct Prover<'a> {
     claims: &'a Claims,
     magnitude_bits: u32,
     known: Vec<Known>,
+    /// By name: how many bits a value that is not defined so far is taken to have.
+    wanted_bits: Vec<u16>,
     shifted: HashMap<u64, ShiftOrigin>,
 }
 
@@ -144,7 +154,8 @@ pub fn check_ranges<R: Read + Seek>(
     magnitude_bits: u32,
 ) -> Result<Vec<String>, Error> {
     let known = vec![None; claims.ranges.len()];
-    let mut prover = Prover { claims, magnitude_bits, known, shifted: HashMap::new() };
+    let (wanted_bits, shifted) = (claims.bits.clone(), HashMap::new());
+    let mut prover = Prover { claims, magnitude_bits, known, wanted_bits, shifted };
     let mut faults = Vec::new();
     let mut number = 0u64;
     lowered.for_each(|i| -> Result<(), Error> {
@@ -156,6 +167,9 @@ pub fn check_ranges<R: Read + Seek>(
         number += 1;
         Ok(())
     })?;
+    let undefined = prover.wanted_bits.iter().position(|&bits| bits > 0);
+    faults.extend(undefined.map(|name| format!("%{name} is claimed to be bits, and is not there")));
+    faults.truncate(FAULTS_MAX);
     Ok(faults)
 }
 
@@ -173,6 +187,11 @@ impl Prover<'_> {
                 self.known.resize(at + 1, None);
             }
             self.known[at] = interval;
+            let bits = self.wanted_bits.get_mut(at).map_or(0, std::mem::take);
+            let is_integer = i.element.sharing() == Sharing::Arithmetic;
+            if bits > 0 && (is_integer || i.element.width() < bits) {
+                return Err(format!("%{name} is claimed to be {bits} bits, and is {}", i.element));
+            }
             let claimed = self.claims.ranges.get(at).copied().flatten();
             if let Some(claimed) = claimed
                 && !interval.is_some_and(|interval| interval.is_within(claimed))

@@ -10,7 +10,8 @@
 //!
 //! In the lowered program, arithmetic sharing (`@a`) means one element for each lane, Boolean
 //! sharing (`@b`) one element of value 0 or 1 for each bit. Operations on bits that have no better
-//! form become circuits on `@b`. A value is converted at most once in each direction. Casts leave
+//! form become circuits on `@b`. A value is converted at most once in each direction, and the bits of a
+//! value that is moved, masked or inverted are those of the original (`bit_view.rs`). Casts leave
 //! elements as they are, so that an `@a` operand may be defined with another width than it is used
 //! with.
 //!
@@ -32,6 +33,10 @@ use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, ScratchFile};
 
+mod bit_forms;
+mod bit_movements;
+mod bit_view;
+mod bitwise;
 mod choices;
 mod claims;
 mod columns;
@@ -42,6 +47,8 @@ mod row_order;
 mod state;
 mod wide;
 
+use bit_forms::BitForm;
+use bit_view::BitView;
 pub use claims::Claim;
 use claims::{LoweringOutput, RangedElement};
 use range::Range;
@@ -55,17 +62,17 @@ struct LoweredValue {
     integer: Option<RangedElement>,
     /// Reduced to the unsigned and to the signed range of its width.
     reduced: [Option<RangedElement>; 2],
-    bits: Option<u64>,
-    /// Bits above which there are zeros, and how many: of what a cast has widened.
-    widened: Option<(u64, u16)>,
+    bits: BitForm,
     constant: Option<Lane>,
+    /// How many times some of its bits were cut off by arithmetic, with masks over the whole field.
+    cut_count: u8,
 }
 
 impl LoweredValue {
     /// A value of this shape that has no form yet.
     fn of(Shape { width, lanes, .. }: Shape) -> LoweredValue {
-        let (integer, reduced, bits) = (None, [None; 2], None);
-        LoweredValue { width, lanes, integer, reduced, bits, widened: None, constant: None }
+        let (integer, reduced, bits) = (None, [None; 2], BitForm::Unknown);
+        LoweredValue { width, lanes, integer, reduced, bits, constant: None, cut_count: 0 }
     }
 }
 
@@ -93,6 +100,8 @@ struct Lowering<S> {
     keys: Vec<Option<KeyRows>>,
     sink: S,
     values: NameTable<LoweredValue>,
+    /// Bytes of what is known of the bits of all values.
+    forms_bytes: u64,
     next_name: u64,
     /// The instruction at hand, for errors.
     index: u64,
@@ -153,6 +162,7 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
         keys: keys.collect(),
         sink: ProgramSink { writer, claim },
         values: NameTable::new(),
+        forms_bytes: 0,
         next_name: 0,
         index: 0,
     };
@@ -163,7 +173,7 @@ pub fn lower_with_claims<R: Read + Seek + Send, W: Write>(
             lowering.index += 1;
             lowering.values.count(
                 &mut tables,
-                0,
+                lowering.forms_bytes,
                 Position { read: lowering.index, all: instruction_count },
             )
         })
@@ -203,15 +213,22 @@ impl<S: LoweringOutput> Lowering<S> {
         self.lower(instruction)?;
         for (k, operand) in operands.iter().enumerate() {
             if uses.operands[k] == 0 {
-                self.values.remove(*operand);
+                self.forget(*operand);
             }
         }
         for (k, result) in instruction.results().iter().enumerate() {
             if uses.results[k] == 0 {
-                self.values.remove(*result);
+                self.forget(*result);
             }
         }
         Ok(())
+    }
+
+    fn forget(&mut self, name: u64) {
+        if self.values.contains(name) {
+            self.forms_bytes -= self.values[name].bits.memory_bytes();
+            self.values.remove(name);
+        }
     }
 
     fn fits(&self, range: Range) -> bool {
@@ -234,7 +251,7 @@ impl<S: LoweringOutput> Lowering<S> {
     /// The value as elements, if it can be held so.
     fn integer(&mut self, name: u64) -> Result<Option<RangedElement>, Error> {
         let value = self.value(name);
-        let (width, lanes, bits) = (value.width, value.lanes, value.bits);
+        let (width, lanes) = (value.width, value.lanes);
         if value.integer.is_some() {
             return Ok(value.integer);
         }
@@ -247,11 +264,12 @@ impl<S: LoweringOutput> Lowering<S> {
             }
             self.constant((constant, range), width, lanes, signed)?
         } else {
-            if !self.holds(width) {
+            if width > RING_WIDTH_MAX {
                 return Ok(None);
             }
-            let bits = bits.expect("a value has some form");
-            self.elements_of(bits, width, lanes)?
+            let view = self.compact(name)?;
+            let Some(integer) = self.elements_of_view(&view, lanes, None)? else { return Ok(None) };
+            integer
         };
         self.means(integer.name(), name);
         self.value_mut(name).integer = Some(integer);
@@ -276,6 +294,10 @@ impl<S: LoweringOutput> Lowering<S> {
             let kind = Range::of_type(width, signed);
             if integer.range().is_within(kind) {
                 integer
+            } else if self.holds(width) && self.has_bits(name) {
+                let view = self.compact(name)?;
+                let made = self.elements_of_view(&view, lanes, Some(signed))?;
+                made.expect("the field holds the type")
             } else if self.holds(width) {
                 self.reduce(integer, ElementType::integer(width, signed), lanes)?
             } else {
@@ -298,31 +320,6 @@ impl<S: LoweringOutput> Lowering<S> {
         let mut reduce = Instruction::new(Op::Reduce, element, lanes);
         reduce.operands[0] = integer.name();
         self.define_integer(reduce, Range::of_type(element.width(), element.is_signed()))
-    }
-
-    /// The value as bits.
-    fn bits(&mut self, name: u64) -> Result<u64, Error> {
-        let value = self.value(name);
-        let (width, lanes, integer) = (value.width, value.lanes, value.integer);
-        if let Some(bits) = value.bits {
-            return Ok(bits);
-        }
-        let bits = if let Some(constant) = value.constant {
-            let element = ElementType::unsigned(width).shared(Sharing::Boolean);
-            let mut instruction = Instruction::new(Op::Constant, element, lanes);
-            instruction.immediates = constant.into_limbs();
-            self.define(instruction)?
-        } else if let Some((low, from)) = self.value(name).widened {
-            self.extended(low, from, (width, lanes), false)?
-        } else {
-            let integer = integer.expect("a value has some form");
-            // An element that is 0 or 1 is a bit.
-            let bit = if width == 1 { self.canonical(name, false)? } else { None };
-            self.bits_of_elements(bit.unwrap_or(integer), width, lanes)?
-        };
-        self.means(bits, name);
-        self.value_mut(name).bits = Some(bits);
-        Ok(bits)
     }
 
     /// The low `width` bits of elements.
@@ -381,16 +378,27 @@ impl<S: LoweringOutput> Lowering<S> {
 
     /// Notes that `result` of the program is these bits.
     fn set_bits(&mut self, result: u64, shape: Shape, name: u64) {
-        self.set_value(result, LoweredValue { bits: Some(name), ..LoweredValue::of(shape) });
+        self.set_view(result, shape, BitView::of_name(name, shape.width));
+    }
+
+    /// Notes where the bits of `result` of the program are found.
+    fn set_view(&mut self, result: u64, shape: Shape, view: BitView) {
+        let value = match view.as_constant() {
+            Some(constant) => LoweredValue { constant: Some(constant), ..LoweredValue::of(shape) },
+            None => LoweredValue { bits: BitForm::View(view), ..LoweredValue::of(shape) },
+        };
+        self.set_value(result, value);
     }
 
     /// Notes the forms of `result` of the program.
     fn set_value(&mut self, result: u64, value: LoweredValue) {
         let [unsigned, signed] = value.reduced;
-        let elements = [value.integer, unsigned, signed].map(|known| known.map(|it| it.name()));
-        let bits = [value.bits, value.widened.map(|(low, _)| low)];
-        let names = elements.into_iter().chain(bits).flatten();
-        names.for_each(|name| self.means(name, result));
+        let elements = [value.integer, unsigned, signed].into_iter().flatten();
+        elements.for_each(|known| self.means(known.name(), result));
+        if let BitForm::View(view) = &value.bits {
+            self.claim_view(view, result);
+        }
+        self.forms_bytes += value.bits.memory_bytes();
         self.values.insert(result, value);
     }
 }

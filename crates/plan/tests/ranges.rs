@@ -69,8 +69,38 @@ fn program(seed: u64) -> (Vec<Instruction>, Description) {
     (program, description)
 }
 
-/// All operations, or those that the lowering has something to say of.
+/// All operations, those that the lowering has something to say of, or those that it follows bits through.
 fn on_elements(random: &mut SeededRng) -> Option<Vec<Op>> {
+    let on_bits = [
+        Op::Constant,
+        Op::And,
+        Op::Or,
+        Op::Xor,
+        Op::Not,
+        Op::Add,
+        Op::Neg,
+        Op::Lt,
+        Op::Mul,
+        Op::Mux,
+        Op::Mask,
+        Op::CondSwap,
+        Op::ShiftLeft,
+        Op::ShiftRight,
+        Op::RotateLeft,
+        Op::Cast,
+        Op::BitSlice,
+        Op::BitConcat,
+        Op::ReversePieces,
+        Op::LaneSlice,
+        Op::LaneConcat,
+        Op::LaneReverse,
+        Op::LaneTile,
+        Op::LaneDeinterleave,
+        Op::LaneInterleave,
+    ];
+    if random.one_in(3) {
+        return Some(on_bits.to_vec());
+    }
     let is_integer = |op: Op| {
         let others = [Op::Min, Op::Max, Op::MulFull, Op::BitSlice, Op::BitConcat];
         let known = op.is_arithmetic() || op.is_arithmetic_in_field() || others.contains(&op);
@@ -196,6 +226,58 @@ fn only_what_is_a_square_is_never_negative() {
                 }
             }
         }
+    }
+}
+
+/// A sum that is rotated twice, shifted and added modulo two is decomposed once.
+#[test]
+fn bits_are_found_once() {
+    let word = ElementType::unsigned(32);
+    let make = |op, operands: [u64; 2], result, immediate| {
+        let mut made = Instruction::new(op, word, 2);
+        made.operands[..2].copy_from_slice(&operands);
+        (made.results[0], made.immediates[0]) = (result, immediate);
+        made
+    };
+    let program = vec![
+        make(Op::Load, [0; 2], 0, 0),
+        make(Op::Load, [0; 2], 1, 1),
+        make(Op::Add, [0, 1], 2, 0),
+        make(Op::RotateLeft, [2, 0], 3, 7),
+        make(Op::RotateLeft, [2, 0], 4, 18),
+        make(Op::Xor, [3, 4], 5, 0),
+        make(Op::ShiftRight, [2, 0], 6, 3),
+        make(Op::Xor, [5, 6], 7, 0),
+        make(Op::Xor, [7, 2], 8, 0),
+        make(Op::Store, [8, 0], 0, 2),
+    ];
+    let slots = [word; 3].map(|element| CarriedSlot { element, lanes: 2 });
+    let description = Description {
+        name: "once".to_owned(),
+        parties: vec!["a".to_owned()],
+        slots: slots.to_vec().into(),
+        ..Description::default()
+    };
+    let made = lowered(&program, &description, (59, true)).expect("it is lowered");
+    let converts = made
+        .program
+        .iter()
+        .filter(|i| i.op == Op::Convert && i.element.sharing() == Sharing::Boolean);
+    assert_eq!(converts.count(), 1, "{:?}", made.program);
+    let xors = made.program.iter().filter(|i| i.op == Op::Xor);
+    let widths: Vec<u16> = xors.map(|i| i.element.width()).collect();
+    assert_eq!(widths, [32, 29, 32], "three bits are 0 after the shift");
+    assert_eq!(made.unproven(59, None), Vec::<Fault>::new());
+    let seed = Seeds::fresh().draw();
+    let inputs = |i: &Instruction| brought(seed, i);
+    hold((&program, &description), &made, 59, &inputs).expect("it is right");
+    // Elements that are not bits, more bits than there are, and values that are not there are found.
+    let sum = made.program.iter().find(|i| i.op == Op::Add).expect("it is there").results[0];
+    let bits = made.program.iter().find(|i| i.op == Op::Xor).expect("it is there").results[0];
+    for (value, count) in [(sum, 1), (bits, 33), (10_000, 1)] {
+        let (to, at) = ((0, count), 0);
+        let claim = Claim::Bits { source: 8, to, value, at, is_repeated: false, inverted: false };
+        assert!(!made.unproven(59, Some(claim)).is_empty(), "{claim:?}");
     }
 }
 

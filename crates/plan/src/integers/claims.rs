@@ -24,13 +24,37 @@ pub enum Claim {
         /// The largest element that it may have.
         high: i128,
     },
-    /// `value` of the lowered program is `source` of the program: its elements are congruent to it modulo
-    /// two to the width of the source, or its bits are those of the source, with zeros above them.
+    /// The elements `value` of the lowered program are congruent to `source` of the program modulo two to the
+    /// width of the source.
     Means {
         /// The name of the value in the lowered program.
         value: u64,
         /// The name of the value in the program.
         source: u64,
+    },
+    /// `count` bits of `source`, a value of the program, are bits of `value`, which is bits in the lowered program.
+    Bits {
+        /// The name of the value in the program.
+        source: u64,
+        /// The first of its bits, and how many.
+        to: (u16, u16),
+        /// The name of the value in the lowered program.
+        value: u64,
+        /// The first bit of `value`.
+        at: u16,
+        /// Whether all of them are that one bit.
+        is_repeated: bool,
+        /// Whether they are the complements.
+        inverted: bool,
+    },
+    /// Some bits of `source`, a value of the program, are the same in all lanes, for all inputs.
+    Known {
+        /// The name of the value in the program.
+        source: u64,
+        /// The first of the bits, and how many.
+        to: (u16, u16),
+        /// The bit that all of them are.
+        value: bool,
     },
 }
 

@@ -8,6 +8,7 @@ use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
 use super::Lowering;
+use super::bit_forms::BitForm;
 use super::claims::{LoweringOutput, RangedElement};
 use super::range::Range;
 use super::wide::terms_of;
@@ -36,14 +37,17 @@ impl<S: LoweringOutput> Lowering<S> {
             return (constant & mask_of(width)).bit_len() as u16;
         }
         let known = value.integer.map(|integer| integer.range()).filter(|range| range.low >= 0);
-        known.map_or(width, |range| width.min(range.magnitude_bits() as u16))
+        let known = known.map_or(width, |range| width.min(range.magnitude_bits() as u16));
+        match &value.bits {
+            BitForm::View(view) => known.min(view.significant()),
+            BitForm::Unknown | BitForm::Deferred(_) => known,
+        }
     }
 
     /// A value as bits, extended to `width` bits with its sign if `signed`.
     pub(super) fn factor(&mut self, name: u64, width: u16, signed: bool) -> Result<Factor, Error> {
         let value = self.value(name);
         let (held, lanes, constant) = (value.width, value.lanes, value.constant);
-        let (integer, known_bits, widened) = (value.integer, value.bits, value.widened);
         if let Some(constant) = constant {
             let negative = signed && constant.bit(usize::from(held) - 1);
             let extended = if negative { constant | !mask_of(held) } else { constant };
@@ -51,27 +55,15 @@ impl<S: LoweringOutput> Lowering<S> {
             let bits = FactorBits::Constant(extended);
             return Ok(Factor { bits, width: extended.bit_len() as u16, lanes });
         }
+        let view = self.compact(name)?;
         // Where fewer bits may be 1, the highest one is 0, and there is no sign to extend.
         let narrow = self.bits_of(name, held);
-        let has_bits = known_bits.or(widened.map(|(bits, _)| bits));
-        if let (Some(integer), None, true) = (integer, has_bits, narrow < held) {
-            let cell = narrow.max(1);
-            let bits = self.bits_of_elements(integer, cell, lanes)?;
-            return Ok(Factor { bits: FactorBits::Named(bits, cell), width: narrow, lanes });
-        }
-        if let (None, Some((bits, from))) = (known_bits, widened) {
-            return Ok(Factor {
-                bits: FactorBits::Named(bits, from),
-                width: narrow.min(from),
-                lanes,
-            });
-        }
-        let bits = self.bits(name)?;
-        if signed && width > held && narrow == held {
-            let bits = self.extended(bits, held, (width, lanes), true)?;
-            return Ok(Factor { bits: FactorBits::Named(bits, width), width, lanes });
-        }
-        Ok(Factor { bits: FactorBits::Named(bits, held), width: narrow.min(width), lanes })
+        let (cell, narrow) = match signed && width > held && narrow == held {
+            true => (width, width),
+            false => (narrow.max(1), narrow.min(width)),
+        };
+        let bits = self.under_one_name(&view.slice(0, cell, signed), lanes)?;
+        Ok(Factor { bits: FactorBits::Named(bits, cell), width: narrow, lanes })
     }
 
     /// `count` bits of a factor from `start` on, as elements; `None` if they are zero.
@@ -218,7 +210,7 @@ impl<S: LoweringOutput> Lowering<S> {
     }
 
     /// Bits and those above them.
-    fn above(
+    pub(super) fn above(
         &mut self,
         low: Option<(u64, u16)>,
         (high, more): (u64, u16),

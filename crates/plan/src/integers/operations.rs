@@ -3,6 +3,7 @@
 use phineus_bytecode::limits::RING_WIDTH_MAX;
 use phineus_bytecode::{ElementType, Instruction, Lane, Op, Sharing, mask_of};
 
+use super::bit_forms::BitForm;
 use super::claims::{LoweringOutput, RangedElement};
 use super::range::Range;
 use super::{LoweredValue, Lowering, carried_in_field};
@@ -38,9 +39,7 @@ impl<S: LoweringOutput> Lowering<S> {
             Op::Mul | Op::MatMul => self.product(i)?,
             Op::MulFull => self.full_product(i)?,
             Op::LaneSum => self.lane_sum(i)?,
-            Op::And | Op::Or | Op::Xor if i.element.width() == 1 => self.logic(i)?,
-            Op::And => self.masked(i)?,
-            Op::Xor => self.complement(i)?,
+            Op::And | Op::Or | Op::Xor => self.bitwise(i)?,
             Op::Eq | Op::Ne | Op::Lt | Op::Le => self.comparison(i)?,
             Op::Min | Op::Max => self.extreme(i)?,
             Op::Abs => self.absolute(i)?,
@@ -50,6 +49,7 @@ impl<S: LoweringOutput> Lowering<S> {
             Op::Cast => self.cast(i)?,
             Op::BitSlice => self.bit_slice(i)?,
             Op::BitConcat => self.bit_concat(i)?,
+            Op::RotateLeft | Op::ReversePieces => self.bit_movement(i)?,
             op if op.is_lane_movement() => self.movement(i)?,
             op if op.is_about_state() => self.state(i)?,
             _ => false,
@@ -239,6 +239,12 @@ impl<S: LoweringOutput> Lowering<S> {
     }
 
     fn sum(&mut self, i: &Instruction) -> Done {
+        let known = self.disjoint_sum(i);
+        let is_integer = |&name: &u64| self.value(name).integer.is_some();
+        if let Some(view) = known.clone().filter(|_| !i.operands().iter().all(is_integer)) {
+            self.set_view(i.results[0], i.shape(), view);
+            return Ok(true);
+        }
         let is_add = i.op == Op::Add;
         let range = |a: Range, b: Range| if is_add { a.add(b) } else { a.sub(b) };
         let Some(([a, b], true)) = self.pair([i.operands[0], i.operands[1]], range)? else {
@@ -246,11 +252,17 @@ impl<S: LoweringOutput> Lowering<S> {
         };
         let sum = self.apply(i, i.op, &[a, b], range(a.range(), b.range()))?;
         self.set_integer(i.results[0], i.shape(), sum);
+        if let Some(view) = known {
+            self.set_form(i.results[0], BitForm::View(view));
+        }
         Ok(true)
     }
 
     /// `-x`, and `!x = -1 - x`.
     pub(super) fn negation(&mut self, i: &Instruction) -> Done {
+        if i.op == Op::Not && self.has_bits(i.operands[0]) {
+            return self.bit_movement(i);
+        }
         let Some(a) = self.integer(i.operands[0])? else { return Ok(false) };
         let width = i.element.width();
         if width == 1 && i.op == Op::Not {

@@ -133,11 +133,6 @@ impl<S: LoweringOutput> Lowering<S> {
         forms
     }
 
-    fn has_bits(&self, name: u64) -> bool {
-        let value = self.value(name);
-        value.bits.is_some() || value.widened.is_some() || value.constant.is_some()
-    }
-
     /// The method with the fewest products of those whose numbers fit; `None` if there is none.
     fn cheapest(&self, i: &Instruction, names: [u64; 2]) -> Option<ProductMethod> {
         let mut best: Option<(u64, ProductMethod)> = None;

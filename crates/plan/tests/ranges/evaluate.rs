@@ -426,12 +426,27 @@ impl Machine<'_> {
                         Some(TestValue::Elements(elements)) => {
                             elements.iter().map(|&value| lane(value) & mask).collect()
                         }
-                        Some(TestValue::Bits(bits)) => bits.clone(),
-                        None => return Err(format!("{claim:?}: it is not defined")),
+                        _ => return Err(format!("{claim:?} is not about elements")),
                     };
                     if &found != expected {
                         return Err(format!("{claim:?}: {found:?}, not {expected:?}"));
                     }
+                }
+                Claim::Bits { source, to, value, at, is_repeated, inverted } => {
+                    let Some(TestValue::Bits(bits)) = self.values.get(&value) else {
+                        return Err(format!("{claim:?} is not about bits"));
+                    };
+                    let step = if is_repeated { 0 } else { 1 };
+                    let held = |lane: usize, k: u16| {
+                        bits[lane].bit(usize::from(at + step * k)) != inverted
+                    };
+                    same_bits(&expected[&source], to, bits.len(), &held)
+                        .map_err(|fault| format!("{claim:?}: {fault}"))?;
+                }
+                Claim::Known { source, to, value } => {
+                    let lanes = &expected[&source];
+                    same_bits(lanes, to, lanes.len(), &|_, _| value)
+                        .map_err(|fault| format!("{claim:?}: {fault}"))?;
                 }
             }
         }
@@ -444,6 +459,26 @@ impl Machine<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Checks that `count` bits of each lane from bit `first` on are those that `held` says.
+fn same_bits(
+    lanes: &Lanes,
+    (first, count): (u16, u16),
+    held_lanes: usize,
+    held: &dyn Fn(usize, u16) -> bool,
+) -> Result<(), Fault> {
+    if held_lanes != lanes.len() {
+        return Err(format!("there are {held_lanes} lanes, not {}", lanes.len()));
+    }
+    for (k, lane) in lanes.iter().enumerate() {
+        for bit in 0..count {
+            if lane.bit(usize::from(first + bit)) != held(k, bit) {
+                return Err(format!("bit {} of lane {k} is another one", first + bit));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn elements_of(lanes: &Lanes, element: ElementType) -> Result<TestValue, Fault> {
