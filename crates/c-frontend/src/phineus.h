@@ -50,6 +50,7 @@ uint16_t phineus_reveal_16(uint16_t value);
 uint32_t phineus_reveal_32(uint32_t value);
 uint64_t phineus_reveal_64(uint64_t value);
 unsigned __int128 phineus_reveal_128(unsigned __int128 value);
+_Float16 phineus_reveal__Float16(_Float16 value);
 float phineus_reveal_float(float value);
 double phineus_reveal_double(double value);
 #define PH_REVEAL_AS(bytes, type, bits, x, otherwise)                                              \
@@ -58,10 +59,11 @@ double phineus_reveal_double(double value);
     __builtin_choose_expr(__builtin_types_compatible_p(__typeof__(x), type),                       \
         phineus_reveal_##type((type)(x)), otherwise)
 #define ph_reveal(x)                                                                               \
-    ((__typeof__(x))PH_REVEAL_FLOAT(float, x, PH_REVEAL_FLOAT(double, x,                           \
-        PH_REVEAL_AS(1, uint8_t, 8, x, PH_REVEAL_AS(2, uint16_t, 16, x,                            \
-            PH_REVEAL_AS(4, uint32_t, 32, x, PH_REVEAL_AS(8, uint64_t, 64, x,                      \
-                phineus_reveal_128((unsigned __int128)(x)))))))))
+    ((__typeof__(x))PH_REVEAL_FLOAT(_Float16, x, PH_REVEAL_FLOAT(float, x,                         \
+        PH_REVEAL_FLOAT(double, x, PH_REVEAL_AS(1, uint8_t, 8, x,                                  \
+            PH_REVEAL_AS(2, uint16_t, 16, x, PH_REVEAL_AS(4, uint32_t, 32, x,                      \
+                PH_REVEAL_AS(8, uint64_t, 64, x,                                                   \
+                    phineus_reveal_128((unsigned __int128)(x))))))))))
 #else
 #define ph_reveal(x) (x)
 #endif

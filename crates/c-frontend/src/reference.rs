@@ -245,11 +245,8 @@ fn table(port: &CParameter, bytes: &[u8]) -> Table {
             let mut value = [0u8; 16];
             let at = leaf.offset as usize;
             value[..leaf.bytes as usize].copy_from_slice(&row[at..at + leaf.bytes as usize]);
-            let bits = u128::from_le_bytes(value) & crate::data::mask(leaf.element.width());
-            Lane::from(match leaf.encoding {
-                Encoding::Float => crate::data::float::with_one_nan(leaf.element.width(), bits),
-                Encoding::Number | Encoding::Hex | Encoding::Text | Encoding::Fixed(_) => bits,
-            })
+            let kept = crate::data::mask(leaf.element.width());
+            Lane::from(u128::from_le_bytes(value) & kept)
         };
         let row: Vec<Lane> = port.rows.leaves.iter().map(cell).collect();
         table.push(&row);

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 
-use phineus_bytecode::{Description, FileSummary, Table};
+use phineus_bytecode::{Column, Description, Encoding, FileSummary, Lane, Table};
 
 use crate::arguments::{Arguments, Parameter};
 use crate::error::ProgramError;
@@ -111,11 +111,27 @@ pub struct ColumnRange {
     pub high: i128,
 }
 
-/// Whether two tables have the same columns and the same rows in the same order.
+/// Whether two tables have the same columns and the same rows in the same order. All NaNs are the same.
 pub fn same_rows(a: &Table, b: &Table) -> bool {
+    let is_same = |row: u64, column: usize| {
+        let (one, other) = (a.cell(row, column), b.cell(row, column));
+        one == other || [one, other].iter().all(|cell| is_nan(&a.columns()[column], *cell))
+    };
     a.columns() == b.columns()
         && a.row_count() == b.row_count()
-        && (0..a.row_count()).all(|row| a.row(row) == b.row(row))
+        && (0..a.row_count()).all(|row| (0..a.columns().len()).all(|column| is_same(row, column)))
+}
+
+/// Whether a cell is a floating-point number that is none.
+fn is_nan(column: &Column, cell: Lane) -> bool {
+    let bits = cell.as_limbs()[0];
+    match (column.encoding, column.element.width()) {
+        (Encoding::Float, 16) => bits & 0x7fff > 0x7c00,
+        (Encoding::Float, 32) => f32::from_bits(bits as u32).is_nan(),
+        (Encoding::Float, 64) => f64::from_bits(bits).is_nan(),
+        (Encoding::Float | Encoding::Number | Encoding::Hex | Encoding::Text, _)
+        | (Encoding::Fixed(_), _) => false,
+    }
 }
 
 /// Results of tracing, besides the program file itself.

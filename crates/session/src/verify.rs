@@ -30,8 +30,8 @@ use crate::traced::{TracedFile, all_tables};
 const WHERE_C_DIFFERS: &str = "\
     look first whether these inputs make the program do what C leaves undefined: an index out of \
     bounds at a place that `phineus check` notes, a division by 0, a shift by the width or more, a \
-    value that was never set; plain C may then say anything. If not, this is a bug in Phineus, \
-    please report it";
+    value that was never set, the sign of a NaN or of the zero that fmin and fmax give; plain C may \
+    then say anything. If not, this is a bug in Phineus, please report it";
 
 /// Reference that the answer was compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -106,16 +106,6 @@ pub(crate) fn public_number(width: u16, number: f64) -> u128 {
     }
 }
 
-/// The bits of a number of `width` bits, and those of the one NaN if it is one.
-pub(crate) fn with_one_nan(width: u16, bits: u128) -> u128 {
-    match width {
-        64 => f64::of(bits).bits(),
-        32 => f32::of(bits).bits(),
-        _ if bits & 0x7fff > 0x7c00 => 0x7e00,
-        _ => bits,
-    }
-}
-
 /// The result of an operation on public operands of `from` bits, in `to` bits; `None` if the machine has no such
 /// numbers.
 pub(crate) fn public(op: FloatOperation, from: u16, to: u16, operands: &[u128]) -> Option<u128> {

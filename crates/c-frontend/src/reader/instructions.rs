@@ -40,6 +40,11 @@ impl<'m> ModuleReader<'m> {
         if let Some(binary) = binary(opcode) {
             return Some(OperationKind::Binary(binary, own.width(), self.operands(names, &values)));
         }
+        if opcode == LLVMOpcode::LLVMFRem {
+            let remedy =
+                "write x - trunc(x / y) * y, which is rounded, or use integers or ph_fixed";
+            return unsupported("the remainder of floating-point numbers (fmod)", remedy);
+        }
         if let Some(operation) = float_operation(instruction) {
             let from = self.typ(values[0].typ()).width();
             return Some(self.float(names, operation, (from, own.width()), &values));
@@ -137,7 +142,7 @@ impl<'m> ModuleReader<'m> {
             }
             _ => {
                 let shown: String = instruction.printed().trim().chars().take(60).collect();
-                return unsupported(format!("'{shown}'"), "write it with integer operations");
+                return unsupported(format!("'{shown}'"), "write it with other operations");
             }
         })
     }
@@ -188,6 +193,7 @@ impl<'m> ModuleReader<'m> {
     ) -> Option<OperationKind> {
         if let Some(bits) = name.strip_prefix("phineus_reveal_") {
             let bits = match bits {
+                "_Float16" => Ok(16),
                 "float" => Ok(32),
                 "double" => Ok(64),
                 _ => bits.parse(),

@@ -20,7 +20,7 @@ static float number(uint32_t bits, uint32_t how)
     return f;
 }
 PH_MAIN void f(PH_IN(a) const uint32_t x[N], PH_IN(a) const uint32_t how_x[N], PH_IN(b) const uint32_t y[N],
-    PH_IN(b) const uint32_t how_y[N], PH_OUT(a) float result[N][7], PH_OUT(a) uint8_t truth[N][12],
+    PH_IN(b) const uint32_t how_y[N], PH_OUT(a) float result[N][8], PH_OUT(a) uint8_t truth[N][12],
     PH_OUT(a) double wide[N])
 {
     for (int i = 0; i < N; i++) {
@@ -32,6 +32,7 @@ PH_MAIN void f(PH_IN(a) const uint32_t x[N], PH_IN(a) const uint32_t how_x[N], P
         result[i][4] = sqrtf(fabsf(a));
         result[i][5] = floorf(a) + ceilf(b);
         result[i][6] = truncf(a) - rintf(b) + roundf(a);
+        result[i][7] = -a;
         truth[i][0] = a < b;
         truth[i][1] = a <= b;
         truth[i][2] = a == b;

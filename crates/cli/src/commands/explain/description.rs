@@ -1,6 +1,6 @@
 //! Description of a program: its parties, their inputs, and who learns which outputs.
 
-use phineus_bytecode::Description;
+use phineus_bytecode::{Description, Encoding};
 use phineus_session::failure::Failure;
 use phineus_session::report::outputs;
 use phineus_session::settings::{Choice, Protocol};
@@ -35,7 +35,12 @@ pub(super) fn describe(
             .columns
             .iter()
             .take(6)
-            .map(|column| format!("{}:{}", column.name, column.element))
+            .map(|column| match column.encoding {
+                Encoding::Float => format!("{}:f{}", column.name, column.element.width()),
+                Encoding::Number | Encoding::Hex | Encoding::Text | Encoding::Fixed(_) => {
+                    format!("{}:{}", column.name, column.element)
+                }
+            })
             .collect();
         let more = if port.columns.len() > 6 { ", ..." } else { "" };
         let (rows, columns) = (quantity::count(port.rows), columns.join(", "));
