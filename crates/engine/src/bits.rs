@@ -4,7 +4,8 @@
 
 use phineus_bytecode::{Instruction, Op};
 use phineus_circuits::{
-    BitAlgebra, adder, aes, comparison, divider, multiplier, reduction, selection, sha256, shift,
+    BitAlgebra, CountingAlgebra, adder, aes, comparison, divider, multiplier, reduction, selection,
+    sha256, shift,
 };
 
 use crate::lanes;
@@ -56,6 +57,28 @@ pub fn scratch_wires(instruction: &Instruction) -> usize {
         Op::Sha256Compress => 512 * lanes + sha256::scratch_wires(lanes),
         _ => 0,
     }
+}
+
+/// ANDs of an instruction as [`execute`] computes it: all lanes, without recording its circuit.
+///
+/// # Panics
+/// As [`execute`].
+pub fn executed_ands(instruction: &Instruction) -> u64 {
+    type Wire = <CountingAlgebra as BitAlgebra>::Wire;
+    let info = instruction.op.info();
+    let blank = |wires: usize| vec![Wire::default(); wires];
+    let mut results: Vec<Vec<Wire>> = (0..info.results.len())
+        .map(|k| blank(instruction.result_shape(k).wires() as usize))
+        .collect();
+    let operands: Vec<Vec<Wire>> = (0..info.operands.len())
+        .map(|k| blank(instruction.operand_shape(k).wires() as usize))
+        .collect();
+    let mut results: Vec<&mut [Wire]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+    let operands: Vec<&[Wire]> = operands.iter().map(Vec::as_slice).collect();
+    let mut counter = CountingAlgebra::default();
+    let mut scratch = blank(scratch_wires(instruction));
+    execute(&mut counter, instruction, &mut results, &operands, &mut scratch);
+    counter.ands
 }
 
 /// Executes one instruction on wires.

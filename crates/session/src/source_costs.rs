@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use phineus_bytecode::{ElementType, Instruction, Op};
-use phineus_engine::bits::{Family, record, template_lanes};
+use phineus_engine::bits::{Family, executed_ands, record, template_lanes};
 use phineus_frontend::{LineRun, SourceLine};
 use phineus_plan::Scratch;
 
@@ -14,6 +14,7 @@ use crate::choices::ProtocolVariant;
 use crate::failure::{Failure, codes};
 use crate::planning::{family_of, narrowed_with_lines};
 use crate::protocol::Protocol;
+use crate::protocol::list::GARBLED;
 use crate::traced::TracedFile;
 
 /// Memory of the stages that narrow the program.
@@ -89,6 +90,8 @@ pub fn costliest_lines(
             "name a program in C or a built-in one, not a file that is traced, planned or in text",
         ));
     };
+    // Two parties garble circuits that are not recorded.
+    let family = (optimised.0 != GARBLED).then_some(family);
     let mut costs = Costs { family, known: HashMap::new(), lines: HashMap::new() };
     let none = Vec::new();
     match &traced.blocks {
@@ -111,8 +114,9 @@ pub fn costliest_lines(
 type Kind = (Op, ElementType);
 
 struct Costs {
-    family: Family,
-    /// ANDs of instructions of one lane that were met before.
+    /// The family of the circuits if they are recorded.
+    family: Option<Family>,
+    /// ANDs of instructions that were met before.
     known: HashMap<(Kind, u32, [u64; 4], bool), u64>,
     /// By line and kind: how often, and ANDs.
     lines: HashMap<u32, HashMap<Kind, (u64, u64)>>,
@@ -133,8 +137,7 @@ impl Costs {
         program.file.reader()?.for_each::<Failure>(|instruction| {
             let line = lines.next().unwrap_or_default();
             if instruction.op.info().meaning.is_some() {
-                let lanes = u64::from(template_lanes(instruction)) * times;
-                let ands = self.ands(instruction) * lanes;
+                let ands = self.ands(instruction) * times;
                 if ands > 0 {
                     let kind = (instruction.op, instruction.element);
                     let cost = self.lines.entry(line).or_default().entry(kind).or_default();
@@ -146,10 +149,12 @@ impl Costs {
     }
 
     fn ands(&mut self, i: &Instruction) -> u64 {
-        let lanes = i.lanes / template_lanes(i);
-        let key = ((i.op, i.element), lanes, i.immediates, i.is_square());
-        let family = self.family;
-        *self.known.entry(key).or_insert_with(|| record(i, family).and_count() as u64)
+        let key = ((i.op, i.element), i.lanes, i.immediates, i.is_square());
+        let count = || match self.family {
+            Some(family) => record(i, family).and_count() as u64 * u64::from(template_lanes(i)),
+            None => executed_ands(i),
+        };
+        *self.known.entry(key).or_insert_with(count)
     }
 
     fn in_order(self, names: &[SourceLine]) -> Vec<LineCost> {

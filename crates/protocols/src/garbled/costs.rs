@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 
 use phineus_bytecode::{BlockCosts, CostModel, Description, Instruction, Op, Sharing};
-use phineus_circuits::{BitAlgebra, CountingAlgebra};
 use phineus_engine::{OwnPermutations, bits};
 use phineus_ot::{FieldBits, extension_bytes, random_extension_bytes, setup_bytes};
 use zeroize::Zeroizing;
@@ -222,7 +221,7 @@ fn in_batches(count: u64, bytes: impl Fn(u64) -> u64) -> u64 {
     count / batch * bytes(batch) + bytes(count % batch)
 }
 
-/// Counts the gates of an instruction by running its circuit on an algebra that counts.
+/// Counts the gates of an instruction and predicts its duration.
 fn measure(instruction: &Instruction) -> Cost {
     let info = instruction.op.info();
     let wires = |shape: phineus_bytecode::Shape| shape.wires() as usize;
@@ -237,19 +236,8 @@ fn measure(instruction: &Instruction) -> Cost {
         .sum();
     let (mut and_gates, mut scratch_wires) = (0, 0);
     if info.meaning.is_some() {
-        type Wire = <CountingAlgebra as BitAlgebra>::Wire;
-        let scratch = bits::scratch_wires(instruction);
-        let blank = |count: usize| vec![Wire::default(); count];
-        let mut results: Vec<Vec<Wire>> =
-            (0..info.results.len()).map(|k| blank(wires(instruction.result_shape(k)))).collect();
-        let operands: Vec<Vec<Wire>> =
-            (0..info.operands.len()).map(|k| blank(wires(instruction.operand_shape(k)))).collect();
-        let mut results: Vec<&mut [Wire]> = results.iter_mut().map(Vec::as_mut_slice).collect();
-        let operands: Vec<&[Wire]> = operands.iter().map(Vec::as_slice).collect();
-        let mut counter = CountingAlgebra::default();
-        bits::execute(&mut counter, instruction, &mut results, &operands, &mut blank(scratch));
-        and_gates = counter.ands;
-        scratch_wires = scratch as u64;
+        and_gates = bits::executed_ands(instruction);
+        scratch_wires = bits::scratch_wires(instruction) as u64;
     }
     let switches = match instruction.op {
         Op::SwapKnown => {
