@@ -21,7 +21,10 @@ pub(super) fn print(lines: &[LineCost], console: &Console) -> Result<(), Failure
     let total = quantity::count(all);
     let head = match lines.is_empty() {
         true => "no line takes an AND".to_owned(),
-        false => format!("{total} ANDs in {} lines; of the program as it is narrowed", lines.len()),
+        false => {
+            let s = if lines.len() == 1 { "" } else { "s" };
+            format!("{total} ANDs in {} line{s}; of the program as it is narrowed", lines.len())
+        }
     };
     console.print(&format!("{:<9} {head}", "lines"))?;
     for line in lines.iter().take(LINES_MAX) {
@@ -47,8 +50,12 @@ pub(super) fn print(lines: &[LineCost], console: &Console) -> Result<(), Failure
         console.print(&format!("{:<9} {share} {ands:>15}  {more} more lines", ""))?;
     }
     let mut told = BTreeSet::new();
-    let costliest = lines.iter().take(LINES_MAX).filter_map(|line| line.operations.first());
-    for remedy in costliest.filter_map(OperationCost::remedy) {
+    // Of what makes up a line: a sum of floating-point numbers has shifts in it, but nobody wrote one.
+    let main = |line: &LineCost| {
+        line.operations.first().filter(|cost| 2 * cost.ands >= line.ands).cloned()
+    };
+    let costliest: Vec<OperationCost> = lines.iter().take(LINES_MAX).filter_map(main).collect();
+    for remedy in costliest.iter().filter_map(OperationCost::remedy) {
         if told.insert(remedy) {
             let name = if told.len() == 1 { "cheaper" } else { "" };
             console.print(&format!("{name:<9} {remedy}"))?;
