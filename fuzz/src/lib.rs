@@ -72,6 +72,7 @@ fn plan_program(reader: &mut ProgramReader<Cursor<&[u8]>>) {
     let page_wires = page_units(reader, layout, 4096).expect("it was read before");
     for port_order in [PortOrder::Near, PortOrder::Given] {
         let options = PlanOptions {
+            region_frames: 0,
             protocol: "fuzz".to_owned(),
             optimisation: Default::default(),
             port_order,
