@@ -5,6 +5,7 @@ mod costs;
 mod cow_list;
 pub mod description;
 mod error;
+pub mod float;
 pub mod flow;
 pub mod instruction;
 mod interaction;

@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use phineus_bytecode::float::bits_of;
 use phineus_bytecode::{Column, Encoding, Lane, Table};
 use phineus_frontend::ProgramError;
 
@@ -283,7 +284,7 @@ pub(crate) fn generate(signature: &Signature, seed: u64) -> Vec<Table> {
                     None if column.encoding == Encoding::Float => {
                         // From -100 to 100, in thousandths.
                         let number = (random % 200_001) as f64 / 1000.0 - 100.0;
-                        crate::data::float::public_number(column.element.width(), number)
+                        bits_of(number, column.element.width()).into()
                     }
                     None => random,
                 };

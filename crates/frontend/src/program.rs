@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 
+use phineus_bytecode::float::number_of;
 use phineus_bytecode::{Column, Description, Encoding, FileSummary, Lane, Table};
 
 use crate::arguments::{Arguments, Parameter};
@@ -124,14 +125,8 @@ pub fn same_rows(a: &Table, b: &Table) -> bool {
 
 /// Whether a cell is a floating-point number that is none.
 fn is_nan(column: &Column, cell: Lane) -> bool {
-    let bits = cell.as_limbs()[0];
-    match (column.encoding, column.element.width()) {
-        (Encoding::Float, 16) => bits & 0x7fff > 0x7c00,
-        (Encoding::Float, 32) => f32::from_bits(bits as u32).is_nan(),
-        (Encoding::Float, 64) => f64::from_bits(bits).is_nan(),
-        (Encoding::Float | Encoding::Number | Encoding::Hex | Encoding::Text, _)
-        | (Encoding::Fixed(_), _) => false,
-    }
+    column.encoding == Encoding::Float
+        && number_of(cell.as_limbs()[0], column.element.width()).is_nan()
 }
 
 /// Results of tracing, besides the program file itself.

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use phineus_bytecode::float::{bits_of, number_of};
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
@@ -219,8 +220,8 @@ fn wanted(column: &Column) -> String {
 
 /// The bits of the number of `width` bits nearest to a float of a file.
 fn nearest_float(number: f64, width: u16) -> Result<Lane, String> {
-    let bits = float::bits_of(number, width);
-    if float::number_of(bits, width).is_infinite() && number.is_finite() {
+    let bits = bits_of(number, width);
+    if number_of(bits, width).is_infinite() && number.is_finite() {
         let text = shown_float(number);
         return Err(format!("'{text}' is beyond the largest number of {width} bits"));
     }

@@ -16,6 +16,7 @@ mod tests;
 
 use std::io::{Read, Write};
 
+use phineus_bytecode::float::{bits_of, number_of};
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 use zeroize::Zeroizing;
@@ -27,7 +28,6 @@ use crate::cell::{TableCell, WholeNumber};
 use crate::content::{Content, ContentHash, ContentReader};
 use crate::csv::ROW_BYTES_MAX;
 use crate::error::{Error, RefusalKind, RowLocation, TableFaults};
-use crate::float::{bits_of, number_of};
 use crate::sink::{ResultHeader, TableSink};
 use crate::source::{self, ReadFault, RowReader, Survey, TableSource};
 

@@ -1,5 +1,6 @@
 //! The meaning of operations on public floating-point numbers: the machine's, with one NaN.
 
+use phineus_bytecode::float::bits_of;
 use phineus_frontend::Rounding;
 
 use crate::data::{mask, signed};
@@ -22,14 +23,14 @@ trait MachineFloat: Copy + PartialOrd {
 }
 
 macro_rules! machine_float {
-    ($float:ty, $integer:ty, $nan:literal) => {
+    ($float:ty, $integer:ty, $width:literal) => {
         impl MachineFloat for $float {
             fn of(bits: u128) -> $float {
                 <$float>::from_bits(bits as $integer)
             }
 
             fn bits(self) -> u128 {
-                if self.is_nan() { $nan } else { u128::from(self.to_bits()) }
+                bits_of(f64::from(self), $width).into()
             }
 
             fn from_signed(integer: i128) -> $float {
@@ -81,30 +82,8 @@ macro_rules! machine_float {
     };
 }
 
-machine_float!(f32, u32, 0x7fc0_0000);
-machine_float!(f64, u64, 0x7ff8_0000_0000_0000);
-
-/// The bits of the number of `width` bits nearest to a double; of 16 bits it must be exact.
-pub(crate) fn public_number(width: u16, number: f64) -> u128 {
-    match width {
-        64 => number.bits(),
-        32 => (number as f32).bits(),
-        _ => {
-            let sign = u128::from(number.is_sign_negative()) << 15;
-            let magnitude = number.abs();
-            let exponent = (magnitude.to_bits() >> 52) as i64 - 1023;
-            match exponent {
-                _ if number.is_nan() => 0x7e00,
-                _ if number.is_infinite() => sign | 0x7c00,
-                ..-14 => sign | (magnitude * 2f64.powi(24)) as u128,
-                _ => {
-                    let fraction = u128::from(magnitude.to_bits() >> 42 & 0x3ff);
-                    sign | ((exponent + 15) as u128) << 10 | fraction
-                }
-            }
-        }
-    }
-}
+machine_float!(f32, u32, 32);
+machine_float!(f64, u64, 64);
 
 /// The result of an operation on public operands of `from` bits, in `to` bits; `None` if the machine has no such
 /// numbers.
@@ -157,7 +136,7 @@ fn computed<F: MachineFloat>(
             a.to_signed().clamp(-most - 1, most) as u128 & mask(to)
         }
         FloatOperation::ToUnsigned => a.to_unsigned().min(mask(to)),
-        FloatOperation::ToWidth => public_number(to, a.to_double()),
+        FloatOperation::ToWidth => bits_of(a.to_double(), to).into(),
         FloatOperation::IsOfClass(_) => return None,
         FloatOperation::FromSigned | FloatOperation::FromUnsigned => return None,
     })

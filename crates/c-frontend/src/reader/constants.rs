@@ -1,6 +1,7 @@
 //! Constants, and addresses whose offsets are constant.
 
-use crate::data::float;
+use phineus_bytecode::float::bits_of;
+
 use crate::ir::{Constant, Index, IrOperand, Type};
 use crate::reader::ModuleReader;
 use crate::reader::llvm::{LLVMOpcode, LLVMTypeKind, TypeRef, ValueRef};
@@ -22,7 +23,7 @@ impl<'m> ModuleReader<'m> {
             return Constant::Integer(integer(value));
         }
         if let (Type::Integer(width), Some(number)) = (self.typ(value.typ()), value.float()) {
-            return Constant::Integer(float::public_number(width, number));
+            return Constant::Integer(bits_of(number, width).into());
         }
         match self.typ(value.typ()) {
             Type::Pointer if value.is_null() => Constant::Null,

@@ -16,6 +16,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::i256;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use phineus_bytecode::float::number_of;
 use phineus_bytecode::meaning::mask_of;
 use phineus_bytecode::{Column, ElementType, Encoding, Lane};
 
@@ -23,7 +24,6 @@ use super::own::{OwnBuilder, type_of_own};
 use crate::cell::{TableCell, format_value};
 use crate::decimal::power;
 use crate::error::{Error, RefusalKind};
-use crate::float::number_of;
 use crate::sink::{OwnColumn, ResultHeader, TableSink};
 
 /// Rows of a record batch.
