@@ -72,7 +72,7 @@ fn fraction_bits(width: u16) -> u64 {
     }
 }
 
-/// What a program gives for columns of inputs.
+/// The columns that a program computes from columns of inputs.
 fn run(
     columns: &[Vec<u64>],
     trace: impl Fn(&Tracer, u64) + Send + Sync + 'static,

@@ -47,8 +47,8 @@ pub(crate) const UNSET_IS_ZERO: &str = "-ftrivial-auto-var-init=zero";
 const UNSET_BYTES_MAX: &str = "-ftrivial-auto-var-init-max-size=2147483647";
 const _: () = assert!(OBJECT_BYTES_MAX == 2_147_483_647);
 
-/// The same result of floating-point operations on all machines: no product and sum are rounded together. Functions
-/// such as `sqrt` compute and set no `errno`.
+/// `-ffp-contract=off` rounds a product before it is added, so all machines give the same result; without `errno`,
+/// functions such as `sqrt` become operations.
 pub(crate) const FLOAT_FLAGS: [&str; 2] = ["-ffp-contract=off", "-fno-math-errno"];
 
 const FLAGS: [&str; 15] = [

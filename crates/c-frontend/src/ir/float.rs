@@ -19,7 +19,7 @@ pub(crate) enum FloatOperation {
     /// A whole number near it.
     Integral(Rounding),
     Compare(FloatPredicate),
-    /// Whether it is in one of the classes whose bits are set, as LLVM numbers them from the lowest bit: signalling
+    /// True of the classes whose bits are set, as LLVM numbers them from the lowest bit: signalling
     /// NaN, NaN, -infinity, below zero, subnormal below zero, -0, and the same above zero the other way round.
     IsOfClass(u16),
     FromSigned,

@@ -3,7 +3,7 @@
 use crate::value::Value;
 
 impl Value {
-    /// Whether it is not a number.
+    /// True of a NaN.
     #[track_caller]
     pub fn float_is_nan(&self) -> Value {
         let parts = self.float_parts();
@@ -60,7 +60,7 @@ const NANS: u16 = 0b11;
 const SIGNED_CLASSES: [(u16, u16); 4] = [(2, 9), (3, 8), (4, 7), (5, 6)];
 
 impl Value {
-    /// Whether it is in one of the classes whose bits are set: from the lowest bit signalling NaN, NaN, -infinity,
+    /// True of the classes whose bits are set: from the lowest bit signalling NaN, NaN, -infinity,
     /// negative, subnormal and negative, -0, +0, subnormal and positive, positive, infinity. All NaNs are one class.
     #[track_caller]
     pub fn float_is_of_class(&self, classes: u16) -> Value {

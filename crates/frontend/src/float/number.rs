@@ -106,7 +106,7 @@ impl<const W: u16> Float<W> {
         Bit::from_value_unchecked(self.0.float_eq(&other.to_operand(self.0.tracer())))
     }
 
-    /// Whether it is not a number.
+    /// True of a NaN.
     #[track_caller]
     pub fn is_nan(&self) -> Bit {
         Bit::from_value_unchecked(self.0.float_is_nan())

@@ -34,7 +34,7 @@ impl FloatFormat {
         self.fraction + 1
     }
 
-    /// What is added to an exponent where it is stored.
+    /// The bias of stored exponents.
     pub(crate) fn bias(self) -> i64 {
         (1 << (self.exponent - 1)) - 1
     }
@@ -61,7 +61,7 @@ impl FloatParts {
         self.fraction.bit_concat(&self.is_normal)
     }
 
-    /// Whether it is infinite or not a number.
+    /// True of infinities and NaNs.
     pub(super) fn is_special(&self) -> Value {
         self.exponent.all_bits()
     }

@@ -16,7 +16,7 @@ pub(super) struct Unrounded {
     pub(super) significand: Value,
 }
 
-/// What a result is if it is not the rounded one.
+/// Cases in which the result is not the rounded one.
 pub(super) struct Exceptions {
     /// Not a number, whatever else holds.
     pub(super) is_nan: Value,
