@@ -36,6 +36,7 @@
 //! | [`shift::rotl`] | `w log2 w - (w - 1)` | barrel, cycles share an AND |
 //! | [`aes::aes128`]; with expanded key | 6,400; 5,120 | Boyar-Peralta S-box of 32 ANDs |
 //! | [`sha256::sha256_compress`] | 22,335 | full adders, constants folded |
+//! | [`lookup::look_up`], 256 constants of 8 bits; those of AES | 80; 32 | polynomials over GF(2) |
 //! | shifts and rotations by public amounts, casts, XOR, NOT | 0 | |
 
 #![forbid(unsafe_code)]
@@ -50,6 +51,7 @@ mod compressor;
 mod count;
 pub mod divider;
 pub mod least_depth;
+pub mod lookup;
 pub mod multiplier;
 pub mod permutation;
 pub mod record;

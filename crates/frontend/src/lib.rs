@@ -19,6 +19,7 @@
 mod arguments;
 mod blocks;
 pub mod bristol;
+mod constant_table;
 mod delayed;
 mod element;
 mod error;
@@ -52,6 +53,7 @@ pub mod untyped {
 
 pub use arguments::{Arguments, Parameter};
 pub use blocks::{BlockId, BlockVariable, LoopState, Register};
+pub use constant_table::ConstantTable;
 pub use element::{Element, Operand};
 pub use error::{FAULTS_MAX, ProgramError, ProgramFault, ProgramFaults};
 pub use fixed::Fixed;

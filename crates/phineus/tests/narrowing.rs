@@ -227,3 +227,52 @@ fn the_costliest_lines_are_told() -> Result {
     assert!(place.run(sort)?.succeeded()?.stdout.contains("ANDs in"));
     Ok(())
 }
+
+/// The S-box of AES, FIPS 197 section 5.1.1.
+fn s_box() -> Vec<u8> {
+    let double = |x: u8| x << 1 ^ if x >> 7 == 1 { 0x1b } else { 0 };
+    let times = |x: u8, y: u8| {
+        let (mut product, mut x) = (0, x);
+        for bit in 0..8 {
+            product ^= if y >> bit & 1 == 1 { x } else { 0 };
+            x = double(x);
+        }
+        product
+    };
+    let inverse = |x: u8| (0..254).fold(1, |power, _| times(power, x));
+    let affine = |x: u8| (0..5).fold(0x63, |sum, by| sum ^ x.rotate_left(by));
+    (0..=255).map(|x| affine(inverse(x))).collect()
+}
+
+#[test]
+fn tables_of_constants_are_circuits() -> Result {
+    let place = Place::new()?;
+    let table = |rows: &[u8]| rows.iter().map(|row| format!("{row},")).collect::<String>();
+    let mut state = 1u32;
+    let mut next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    let random: Vec<u8> = (0..256).map(&mut next).collect();
+    // Once, and in a loop that runs in lanes.
+    let one = "PH_MAIN PH_OUT(ann) uint8_t f(PH_IN(ann) uint8_t a, PH_IN(ben) uint8_t b) \
+        { return t[a ^ b]; }";
+    let many = "PH_MAIN void f(PH_IN(ann) const uint8_t a[16], PH_IN(ben) const uint8_t b[16], \
+        PH_OUT(ann) uint8_t c[16]) { for (int i = 0; i < 16; i++) c[i] = t[a[i] ^ b[i]]; }";
+    for (rows, ands) in [(s_box(), 32), (random, 80)] {
+        for (function, count) in [(one, 1), (many, 16)] {
+            let size = rows.len();
+            let table = table(&rows);
+            let text = format!(
+                "#include <phineus.h>\nstatic const uint8_t t[{size}] = {{{table}}};\n{function}\n"
+            );
+            place.write("case.c", text)?;
+            for (protocol, gates) in [("garbled", "and_gates"), ("gmw", "and_gates")] {
+                let line = format!("explain case.c --protocol {protocol} --json");
+                let told = place.run(&line)?.succeeded()?.document()?;
+                assert_eq!(told["plan"]["costs"][gates], ands * count, "{protocol}");
+            }
+        }
+    }
+    Ok(())
+}

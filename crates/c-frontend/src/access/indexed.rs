@@ -159,10 +159,6 @@ impl MemoryModel {
             self.values.note(what, ACCESS_REMEDY);
             return Ok(self.read_row(&access));
         }
-        if all > 1 {
-            let what = format!("a read at {whose} looks at {all} elements");
-            self.values.note(what, &format!("{} choices of {} bits", all - 1, bytes * 8));
-        }
         let mut found = Vec::with_capacity(all as usize);
         for offset in offsets(indexed.offset, &counts) {
             found.push(match self.memory.check(indexed.object, offset, bytes) {
@@ -173,6 +169,23 @@ impl MemoryModel {
                 // Only an index out of bounds chooses it.
                 Err(_) => None,
             });
+        }
+        if all > 1 {
+            let table = match counts.len() {
+                1 => self.values.constants(&found, bytes as u16 * 8),
+                _ => None,
+            };
+            let (what, cost) = match table {
+                Some(table) => {
+                    let ands = table.and_count();
+                    (format!("a read at {whose} looks up {all} constants"), format!("{ands} ANDs"))
+                }
+                None => (
+                    format!("a read at {whose} looks at {all} elements"),
+                    format!("{} choices of {} bits", all - 1, bytes * 8),
+                ),
+            };
+            self.values.note(what, &cost);
         }
         let is_function = |data: &Option<CellValue>| matches!(data, Some(CellValue::Function(_)));
         if is_open && all > 1 && found.iter().any(is_function) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
-use phineus_frontend::{BlockId, Register};
+use phineus_frontend::{BlockId, ConstantTable, Register};
 
 use crate::ir::{Compare, Unary};
 
@@ -46,6 +46,9 @@ pub(crate) struct KnownZeroBits {
 
 /// Bits that are 0, of values that are kept with it.
 pub(super) type KnownZeros = HashMap<*const Value, (Rc<Value>, KnownZeroBits)>;
+
+/// Circuits of tables of constants, by rows and their width.
+pub(super) type ConstantTables = HashMap<(Vec<u128>, u16), Rc<ConstantTable>>;
 
 /// Names, bounds and constant registers of opened integers.
 #[derive(Default)]

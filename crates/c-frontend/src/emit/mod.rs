@@ -17,10 +17,10 @@ use std::rc::Rc;
 
 use phineus_bytecode::{ElementType, Lane};
 use phineus_frontend::untyped::Value;
-use phineus_frontend::{BlockId, Tracer};
+use phineus_frontend::{BlockId, ConstantTable, Tracer};
 
 use crate::data::{CellValue, mask};
-use crate::emit::cache::{KnownZeros, LaneCache, OpenedIntegers};
+use crate::emit::cache::{ConstantTables, KnownZeros, LaneCache, OpenedIntegers};
 
 /// Where the program is recorded, and what is remembered of what was recorded.
 pub(crate) struct Emitter {
@@ -34,6 +34,7 @@ pub(crate) struct Emitter {
     cache: LaneCache,
     known_zeros: KnownZeros,
     opened: OpenedIntegers,
+    constant_tables: ConstantTables,
 }
 
 impl Emitter {
@@ -46,6 +47,7 @@ impl Emitter {
             cache: LaneCache::default(),
             known_zeros: KnownZeros::new(),
             opened: OpenedIntegers::default(),
+            constant_tables: ConstantTables::new(),
         }
     }
 }
@@ -66,6 +68,13 @@ impl Emitter {
             Some(lane) => CellValue::Public(low_bits(lane)),
             None => CellValue::Secret(Rc::new(value)),
         }
+    }
+
+    /// The circuit of a table of constants of `width` bits.
+    pub(crate) fn constant_table(&mut self, rows: Vec<u128>, width: u16) -> Rc<ConstantTable> {
+        let make = |rows: &[u128]| ConstantTable::new(rows, ElementType::unsigned(width));
+        let known = self.constant_tables.entry((rows, width));
+        known.or_insert_with_key(|(rows, _)| Rc::new(make(rows))).clone()
     }
 
     pub(crate) fn constant_value(&self, width: u16, value: u128) -> Value {

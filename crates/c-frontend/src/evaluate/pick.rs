@@ -1,10 +1,11 @@
-//! The element of a row that a secret index means, by a tree of choices.
+//! The element of a row that a secret index means: of constants by a circuit made for them, else by a tree of choices.
 //!
-//! Cost: `n - 1` choices; many at once where the elements are lanes of a vector, which each bit of
+//! Cost of a tree: `n - 1` choices; many at once where the elements are lanes of a vector, which each bit of
 //! the index halves.
 
 use std::rc::Rc;
 
+use phineus_frontend::ConstantTable;
 use phineus_frontend::untyped::Value;
 
 use crate::data::{CellValue, is_single_integer};
@@ -13,6 +14,9 @@ use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Unary};
 
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
+
+/// A choice between two constants takes no AND.
+const CONSTANTS_MIN: usize = 3;
 
 /// Fewer elements are chosen between one by one.
 const ELEMENTS_MIN: usize = 8;
@@ -42,7 +46,25 @@ impl OperationEvaluator {
             && !matches!(index, CellValue::Public(_))
     }
 
-    /// The element that a secret index says, by a tree of choices; those that it never means are
+    /// The circuit of a row, if all of its elements are constants; those that no index means are 0.
+    pub(crate) fn constants(
+        &mut self,
+        row: &[Option<CellValue>],
+        own: u16,
+    ) -> Option<Rc<ConstantTable>> {
+        if !(CONSTANTS_MIN..=ConstantTable::ROWS_MAX).contains(&row.len()) {
+            return None;
+        }
+        let constant = |element: &Option<CellValue>| match element {
+            Some(CellValue::Public(value)) => Some(*value),
+            Some(_) => None,
+            None => Some(0),
+        };
+        let rows = row.iter().map(constant).collect::<Option<Vec<u128>>>()?;
+        Some(self.emit.constant_table(rows, own))
+    }
+
+    /// The element that a secret index says; those that it never means are
     /// none.
     pub(crate) fn pick(
         &mut self,
@@ -51,6 +73,15 @@ impl OperationEvaluator {
         width: u16,
         own: u16,
     ) -> Result<Option<CellValue>, ExecutionStop> {
+        if let Some(table) = self.constants(&row, own)
+            && matches!(index, CellValue::Secret(_) | CellValue::Lane(..) | CellValue::Hidden)
+        {
+            if let Some(dry_run) = &mut self.scope.dry_run {
+                return Ok(Some(dry_run.hidden(own)));
+            }
+            let index = self.emit.value(index, width);
+            return Ok(Some(self.emit.known(table.look_up(&index))));
+        }
         let mut bit = 0;
         while row.len() > 1 {
             let whole: Option<Vec<CellValue>> = row.iter().cloned().collect();
