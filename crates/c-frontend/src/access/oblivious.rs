@@ -106,7 +106,9 @@ impl MemoryModel {
         bytes: u64,
     ) -> Result<Option<RowAccess>, ExecutionStop> {
         let [(count, term)] = counts else { return Ok(None) };
-        if !self.has_memories || !self.values.is_at_single_secret(&term.index) {
+        // Elements that overlap are no rows of a memory.
+        let overlaps = term.stride.unsigned_abs() < bytes;
+        if !self.has_memories || overlaps || !self.values.is_at_single_secret(&term.index) {
             return Ok(None);
         }
         let (object, offset, stride, count) = (settled.object, settled.offset, term.stride, *count);

@@ -1,6 +1,6 @@
 //! Functions, block by block.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::control_flow::ControlFlowGraph;
 use crate::ir::module::Function;
@@ -11,6 +11,7 @@ use crate::ir::{
 use crate::reader::ModuleReader;
 use crate::reader::constants::integer;
 use crate::reader::llvm::{BlockRef, LLVMOpcode, ValueRef};
+use crate::reader::multiples::step_by_multiples;
 use crate::reader::names::FunctionNames;
 use crate::reader::uses::{choices, moved};
 
@@ -54,13 +55,15 @@ impl<'m> ModuleReader<'m> {
             blocks: blocks.iter().copied().zip(0..).collect(),
             constants: Vec::new(),
             known: HashMap::new(),
+            exact: HashSet::new(),
         };
         let parameters = function.parameters();
         let all = blocks.iter().flat_map(|block| block.instructions());
         names.registers = parameters.iter().copied().chain(all).zip(0..).collect();
         let mut place = self.place(function, InstructionLocation::default());
-        let read: Vec<IrBlock> =
+        let mut read: Vec<IrBlock> =
             blocks.iter().map(|block| self.block(&mut names, *block, &mut place)).collect();
+        step_by_multiples(&mut read, &names.constants, &names.exact);
         let copied = (0..parameters.len()).filter_map(|at| {
             let typ = function.by_value(at as u32)?;
             Some((at, self.layout.size(typ), self.granule(typ)))
@@ -107,6 +110,9 @@ impl<'m> ModuleReader<'m> {
                 }
                 phis.push(Phi { result, width, incoming });
             } else if let Some(kind) = self.kind(names, instruction) {
+                if instruction.is_exact() {
+                    names.exact.insert(result);
+                }
                 let kind = names.lacks(kind.operands().into_iter()).unwrap_or(kind);
                 instructions.push(IrInstruction { result, place: *place, kind });
             }

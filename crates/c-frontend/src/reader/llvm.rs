@@ -265,6 +265,16 @@ impl<'m> ValueRef<'m> {
         Some((file, line, llvm!(LLVMGetDebugLocColumn(self.0))))
     }
 
+    /// Whether C says that the signed integer does not wrap, or is the same as before.
+    pub(crate) fn is_exact(self) -> bool {
+        match self.opcode() {
+            LLVMOpcode::LLVMMul | LLVMOpcode::LLVMShl => llvm!(LLVMGetNSW(self.0)) != 0,
+            LLVMOpcode::LLVMSExt => true,
+            LLVMOpcode::LLVMZExt => llvm!(LLVMGetNNeg(self.0)) != 0,
+            _ => false,
+        }
+    }
+
     pub(crate) fn is_constant(self) -> bool {
         llvm!(LLVMIsConstant(self.0)) != 0
     }

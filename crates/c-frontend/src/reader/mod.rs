@@ -6,6 +6,7 @@ pub(crate) mod floats;
 pub(crate) mod globals;
 pub(crate) mod instructions;
 pub(crate) mod llvm;
+pub(crate) mod multiples;
 pub(crate) mod names;
 pub(crate) mod types;
 pub(crate) mod uses;

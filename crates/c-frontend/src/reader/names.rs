@@ -1,6 +1,6 @@
 //! Names of one function: its registers, blocks and constants.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Constant, IrOperand, OperationKind};
 use crate::reader::llvm::{BlockRef, ValueRef};
@@ -16,6 +16,8 @@ pub(crate) struct FunctionNames<'m> {
     pub(super) blocks: HashMap<BlockRef<'m>, u32>,
     pub(super) constants: Vec<Constant>,
     pub(super) known: HashMap<ValueRef<'m>, u32>,
+    /// Registers whose signed integer is what the operation gives of signed integers, without wrapping.
+    pub(super) exact: HashSet<u32>,
 }
 
 impl FunctionNames<'_> {
