@@ -12,6 +12,7 @@ use crate::access::MemoryModel;
 use crate::data::{
     CellValue, IndexTerm, Indexed, is_integer, is_single_integer, mask, zero_if_unset,
 };
+use crate::evaluate::OperationEvaluator;
 use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
 
@@ -24,10 +25,14 @@ impl MemoryModel {
     /// Returns the place with indices truncated to the bits that can be set, none of them negative.
     /// An index that may be negative is counted from the beginning of the object.
     fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, ExecutionStop> {
+        let high_zeros = |values: &OperationEvaluator, index: &CellValue, width: u16| {
+            let greatest = values.emit.greatest(index, width);
+            width - (128 - greatest.leading_zeros() as u16)
+        };
         let may_fall = |term: &IndexTerm| {
             term.bound.is_none()
                 && term.width > 1
-                && self.values.emit.zeros(&term.index, term.width).high == 0
+                && high_zeros(&self.values, &term.index, term.width) == 0
         };
         if indexed.terms.len() > 1 && indexed.terms.iter().any(may_fall) {
             return self.joined(indexed);
@@ -35,7 +40,8 @@ impl MemoryModel {
         let mut settled = Indexed { object: indexed.object, offset: indexed.offset, terms: vec![] };
         for term in &indexed.terms {
             let IndexTerm { mut index, mut width, mut stride, bound } = term.clone();
-            let zeros = self.values.emit.zeros(&index, width);
+            let mut zeros = self.values.emit.zeros(&index, width);
+            zeros.high = high_zeros(&self.values, &index, width);
             let kept = width.saturating_sub(zeros.high + zeros.low);
             let steps = (1i64 << zeros.low.min(32)).checked_mul(stride);
             if kept > 0 && kept < width && zeros.low <= 32 && bound.is_none() {
@@ -109,6 +115,8 @@ impl MemoryModel {
                 _ => 1,
             };
             let reach = if term.width >= 63 { u64::MAX } else { 1 << term.width };
+            let greatest = self.values.emit.greatest(&term.index, term.width);
+            let reach = reach.min(u64::try_from(greatest).unwrap_or(u64::MAX).saturating_add(1));
             let own = term.bound.unwrap_or(u64::MAX).min(reach);
             counts.push((own.min(fitting.max(0) as u64), term.clone()));
         }

@@ -6,6 +6,7 @@
 
 pub(crate) mod allocate;
 pub(crate) mod chosen;
+pub(crate) mod conditional;
 pub(crate) mod copy;
 pub(crate) mod entries;
 pub(crate) mod indexed;
@@ -16,6 +17,7 @@ pub(crate) mod rows;
 pub(crate) mod tables;
 pub(crate) mod write_at_once;
 
+use crate::access::conditional::ConditionalWrites;
 use crate::access::oblivious::ArrayMemories;
 use crate::data::CellValue;
 use crate::data::constant::data_of;
@@ -35,6 +37,7 @@ pub(crate) struct MemoryModel {
     /// Whether large arrays may be memories: not in programs of several blocks.
     has_memories: bool,
     array_memories: ArrayMemories,
+    pub(crate) conditional_writes: ConditionalWrites,
 }
 
 impl MemoryModel {
@@ -45,6 +48,7 @@ impl MemoryModel {
             private_places: Vec::new(),
             has_memories,
             array_memories: ArrayMemories::default(),
+            conditional_writes: ConditionalWrites::default(),
         }
     }
 }

@@ -4,6 +4,8 @@
 //! bits are made by doubling, `2^k - 2` ANDs for an index of `k` bits; comparing with each element
 //! takes `k - 1` for each.
 //!
+//! In an arm the bit is set only if the arm is taken (`conditional.rs`).
+//!
 //! Cost: `n` choices and about `n` ANDs; a few instructions for each bit of the index and for each
 //! 4096 wires.
 
@@ -14,6 +16,7 @@ use phineus_frontend::untyped::Value;
 use crate::access::MemoryModel;
 use crate::data::{CellValue, IndexTerm, Indexed, is_integer, zero_if_unset};
 use crate::evaluate::report::ExecutionStop;
+use crate::evaluate::scope::ArmCondition;
 
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
 
@@ -55,10 +58,18 @@ impl MemoryModel {
         if !is_set || !is_one {
             return Ok(false);
         }
+        let condition = match self.values.path_condition()? {
+            CellValue::Public(_) => None,
+            secret => Some(self.values.emit.value(&secret, 1)),
+        };
+        let arms: Rc<[ArmCondition]> = self.values.scope.arms.clone().into();
+        if arms.is_empty() {
+            self.conditional_writes.clear();
+        }
         let mut hits: Option<Value> = None;
         for (count, term) in counts {
             let index = self.values.emit.value(&term.index, term.width);
-            let own = meant(&index, *count as u32);
+            let own = meant(&index, *count as u32, condition.as_deref().filter(|_| hits.is_none()));
             hits = Some(match hits {
                 None => own,
                 Some(outer) => {
@@ -74,6 +85,10 @@ impl MemoryModel {
             let lanes = part.len() as u32;
             let before = self.values.emit.pack(part, own);
             let chosen = hits.lane_slice(first as u32, lanes).select(&new.tile(lanes), &before);
+            let chosen = Rc::new(chosen);
+            if condition.is_some() {
+                self.conditional_writes.note(&chosen, &arms, part.to_vec());
+            }
             for (element, at) in lanes_of(chosen).zip(&offsets[first..]) {
                 self.write(object, *at as u64, bytes as u8, &element)?;
             }
@@ -83,21 +98,22 @@ impl MemoryModel {
 }
 
 /// As lanes of their own.
-fn lanes_of(value: Value) -> impl Iterator<Item = CellValue> {
-    let (lanes, value) = (value.lanes(), Rc::new(value));
+fn lanes_of(value: Rc<Value>) -> impl Iterator<Item = CellValue> {
+    let lanes = value.lanes();
     (0..lanes).map(move |lane| match lanes {
         1 => CellValue::Secret(value.clone()),
         _ => CellValue::Lane(value.clone(), lane),
     })
 }
 
-/// For each of `count` numbers whether the index is it. An index that is none of them is the
+/// For each of `count` numbers whether the index is it, and the condition holds. An index that is none of them is the
 /// program's mistake, and may give any.
-fn meant(index: &Value, count: u32) -> Value {
+fn meant(index: &Value, count: u32, condition: Option<&Value>) -> Value {
     let first = index.bit_slice(0, 1);
-    let mut all = first.not();
+    let odd = condition.map_or_else(|| first.clone(), |condition| first.and(condition));
+    let mut all = condition.map_or_else(|| odd.not(), |condition| odd.xor(condition));
     if count > 1 {
-        all = all.lane_concat(&first);
+        all = all.lane_concat(&odd);
     }
     let mut bit = 1;
     while all.lanes() < count {

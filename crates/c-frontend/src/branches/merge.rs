@@ -165,6 +165,9 @@ impl MemoryModel {
         if a.is_same(&b) {
             return Ok(a);
         }
+        if let Some(settled) = self.conditional_writes.settled(condition, &a, &b) {
+            return Ok(settled);
+        }
         let (a, b) = (self.stored(a), self.stored(b));
         self.values.select(condition, &a, &b, width)
     }

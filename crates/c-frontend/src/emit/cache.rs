@@ -50,6 +50,9 @@ pub(super) type KnownZeros = HashMap<*const Value, (Rc<Value>, KnownZeroBits)>;
 /// Circuits of tables of constants, by rows and their width.
 pub(super) type ConstantTables = HashMap<(Vec<u128>, u16), Rc<ConstantTable>>;
 
+/// The greatest values of unsigned integers, kept with them.
+pub(super) type Greatest = HashMap<*const Value, (Rc<Value>, u128)>;
+
 /// Names, bounds and constant registers of opened integers.
 #[derive(Default)]
 pub(super) struct OpenedIntegers {

@@ -2,11 +2,12 @@
 //!
 //! It records what it is given and knows nothing of memory or control flow. Lanes that were cut out
 //! or joined before, and constants, are remembered while a block lasts, so that they are recorded
-//! once (`lanes.rs`, `casts.rs`); so are bits that are known to be 0 (`zeros.rs`).
+//! once (`lanes.rs`, `casts.rs`); so are bits that are known to be 0 (`zeros.rs`), and bounds (`greatest.rs`).
 
 pub(crate) mod cache;
 pub(crate) mod casts;
 pub(crate) mod float;
+pub(crate) mod greatest;
 pub(crate) mod lanes;
 pub(crate) mod opened;
 pub(crate) mod record;
@@ -20,7 +21,7 @@ use phineus_frontend::untyped::Value;
 use phineus_frontend::{BlockId, ConstantTable, Tracer};
 
 use crate::data::{CellValue, mask};
-use crate::emit::cache::{ConstantTables, KnownZeros, LaneCache, OpenedIntegers};
+use crate::emit::cache::{ConstantTables, Greatest, KnownZeros, LaneCache, OpenedIntegers};
 
 /// Where the program is recorded, and what is remembered of what was recorded.
 pub(crate) struct Emitter {
@@ -33,6 +34,7 @@ pub(crate) struct Emitter {
     pub(crate) is_dry_run: bool,
     cache: LaneCache,
     known_zeros: KnownZeros,
+    greatest: Greatest,
     opened: OpenedIntegers,
     constant_tables: ConstantTables,
 }
@@ -46,6 +48,7 @@ impl Emitter {
             is_dry_run: false,
             cache: LaneCache::default(),
             known_zeros: KnownZeros::new(),
+            greatest: Greatest::new(),
             opened: OpenedIntegers::default(),
             constant_tables: ConstantTables::new(),
         }

@@ -19,6 +19,18 @@ impl Emitter {
         a: &CellValue,
         b: &CellValue,
     ) -> CellValue {
+        let greatest = self.greatest_of_binary(op, width, [a, b]);
+        let result = self.record_in_cheapest_form(op, width, a, b);
+        self.with_greatest(result, width, greatest)
+    }
+
+    fn record_in_cheapest_form(
+        &mut self,
+        op: Binary,
+        width: u16,
+        a: &CellValue,
+        b: &CellValue,
+    ) -> CellValue {
         if matches!(op, Binary::Shl | Binary::LShr | Binary::AShr)
             && let Some(shifted) = self.shifted(op, width, a, b)
         {
@@ -70,8 +82,10 @@ impl Emitter {
             Some((bit, value)) => bit.mask(&value),
             None => condition.select(&self.value(a, width), &self.value(b, width)),
         };
+        let greatest = self.greatest(a, width).max(self.greatest(b, width));
         let chosen = self.known(chosen);
-        self.with_zeros(chosen, zeros)
+        let chosen = self.with_zeros(chosen, zeros);
+        self.with_greatest(chosen, width, Some(greatest))
     }
 }
 

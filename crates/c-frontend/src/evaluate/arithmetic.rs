@@ -187,8 +187,10 @@ impl OperationEvaluator {
             }
             _ => KnownZeroBits::default(),
         };
+        let greatest = self.emit.greatest_of_unary(op, (from, to), a);
         if let Some(result) = self.emit.cast_once(op, to, a) {
-            return Ok(self.emit.with_zeros(result, zeros));
+            let result = self.emit.with_zeros(result, zeros);
+            return Ok(self.emit.with_greatest(result, to, greatest));
         }
         let value = self.emit.value(a, from);
         let result = match op {
@@ -204,7 +206,8 @@ impl OperationEvaluator {
             Unary::BitReverse => value.reverse_pieces(1),
         };
         let result = self.emit.known(result);
-        Ok(self.emit.with_zeros(result, zeros))
+        let result = self.emit.with_zeros(result, zeros);
+        Ok(self.emit.with_greatest(result, to, greatest))
     }
 }
 

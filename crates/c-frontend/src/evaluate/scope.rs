@@ -40,6 +40,7 @@ impl EnclosingRegions {
 }
 
 /// When an arm is taken, if the branch is reached.
+#[derive(Clone)]
 pub(crate) struct ArmCondition {
     /// One of these holds, or with `is_negated` none of them.
     pub(crate) any: Vec<CellValue>,
@@ -57,6 +58,16 @@ impl ArmCondition {
     /// Where none of these holds.
     pub(crate) fn none_of(conditions: Vec<CellValue>) -> ArmCondition {
         ArmCondition { any: conditions, is_negated: true, whole: None }
+    }
+
+    /// Whether this condition surely holds where the arm is taken.
+    pub(crate) fn implies(&self, condition: &CellValue) -> bool {
+        !self.is_negated && matches!(&self.any[..], [one] if one.is_same(condition))
+    }
+
+    /// Whether this condition surely does not hold where the arm is taken.
+    pub(crate) fn excludes(&self, condition: &CellValue) -> bool {
+        self.is_negated && self.any.iter().any(|one| one.is_same(condition))
     }
 }
 
