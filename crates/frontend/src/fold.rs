@@ -276,6 +276,20 @@ pub(crate) fn select(select: &Value, a: &Value, b: &Value) -> Option<Value> {
     if a.lanes() != b.lanes() || select.lanes() != a.lanes() {
         return None;
     }
+    if one ^ zero == Lane::ONE {
+        // Only the lowest bit differs.
+        let lowest = if one.bit(0) { select.clone() } else { select.not() };
+        let (width, high) = (a.width(), one >> 1usize);
+        let whole = match (width, high.is_zero()) {
+            (1, _) => lowest,
+            (_, true) => lowest.with_sign(false).cast(ElementType::unsigned(width)),
+            (_, false) => {
+                let element = ElementType::unsigned(width - 1);
+                lowest.bit_concat(&Value::known(a.tracer(), element, a.lanes(), high))
+            }
+        };
+        return Some(whole.with_sign(a.element().is_signed()));
+    }
     let everywhere = select.with_sign(true).cast(a.element());
     Some(and(&everywhere, one ^ zero).xor(b))
 }

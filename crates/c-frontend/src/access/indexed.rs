@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use crate::access::MemoryModel;
+use crate::access::write_at_once::ElementWrite;
 use crate::data::{
     CellValue, IndexTerm, Indexed, is_integer, is_single_integer, mask, zero_if_unset,
 };
@@ -203,6 +204,7 @@ impl MemoryModel {
         if found.iter().flatten().any(is_integer) {
             found.iter_mut().flatten().for_each(zero_if_unset);
         }
+        let version = self.memory.object(indexed.object).version;
         for (count, term) in counts.iter().rev() {
             let rows: Vec<Option<CellValue>> = found;
             found = Vec::with_capacity(rows.len() / *count as usize);
@@ -215,7 +217,9 @@ impl MemoryModel {
                 )?);
             }
         }
-        Ok(found.pop().flatten().unwrap_or(CellValue::Undefined))
+        let found = found.pop().flatten().unwrap_or(CellValue::Undefined);
+        self.element_reads.note(&found, address, bytes, version);
+        Ok(found)
     }
 
     pub(crate) fn write_indexed(
@@ -246,7 +250,8 @@ impl MemoryModel {
             self.values.note(what, &format!("{all} choices of {} bits", bytes * 8));
         }
         let places = offsets(indexed.offset, &counts);
-        if self.write_at_once(indexed, &counts, &places, (bytes, data))? {
+        let element = ElementWrite { address, bytes, data };
+        if self.write_at_once(indexed, &counts, &places, element)? {
             return Ok(());
         }
         let mut digits = vec![0u64; counts.len()];

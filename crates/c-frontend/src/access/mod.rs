@@ -19,6 +19,7 @@ pub(crate) mod write_at_once;
 
 use crate::access::conditional::ConditionalWrites;
 use crate::access::oblivious::ArrayMemories;
+use crate::access::write_at_once::ElementReads;
 use crate::data::CellValue;
 use crate::data::constant::data_of;
 use crate::evaluate::OperationEvaluator;
@@ -38,6 +39,7 @@ pub(crate) struct MemoryModel {
     has_memories: bool,
     array_memories: ArrayMemories,
     pub(crate) conditional_writes: ConditionalWrites,
+    element_reads: ElementReads,
 }
 
 impl MemoryModel {
@@ -49,6 +51,7 @@ impl MemoryModel {
             has_memories,
             array_memories: ArrayMemories::default(),
             conditional_writes: ConditionalWrites::default(),
+            element_reads: ElementReads::default(),
         }
     }
 }

@@ -4,11 +4,14 @@
 //! bits are made by doubling, `2^k - 2` ANDs for an index of `k` bits; comparing with each element
 //! takes `k - 1` for each.
 //!
+//! A constant that is added to what was read at the same index is added to each element, or 0: the read is not needed then.
+//!
 //! In an arm the bit is set only if the arm is taken (`conditional.rs`).
 //!
 //! Cost: `n` choices and about `n` ANDs; a few instructions for each bit of the index and for each
 //! 4096 wires.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use phineus_frontend::untyped::Value;
@@ -20,15 +23,61 @@ use crate::evaluate::scope::ArmCondition;
 
 const WIRES: usize = phineus_bytecode::limits::VALUE_WIRES_MAX as usize;
 
+/// An integer that is written at a secret index.
+pub(super) struct ElementWrite<'a> {
+    /// As the program computed it.
+    pub(super) address: &'a Indexed,
+    pub(super) bytes: u64,
+    pub(super) data: &'a CellValue,
+}
+
+/// The elements that were read last at secret indices.
+#[derive(Default)]
+pub(super) struct ElementReads(VecDeque<ElementRead>);
+
+struct ElementRead {
+    found: CellValue,
+    address: Indexed,
+    bytes: u64,
+    /// The version of the object.
+    version: u64,
+}
+
+impl ElementReads {
+    pub(super) fn note(&mut self, found: &CellValue, address: &Indexed, bytes: u64, version: u64) {
+        if !matches!(found, CellValue::Secret(_)) {
+            return;
+        }
+        if self.0.len() == READS_KEPT {
+            self.0.pop_front();
+        }
+        let (found, address) = (found.clone(), address.clone());
+        self.0.push_back(ElementRead { found, address, bytes, version });
+    }
+
+    /// Whether an integer was read at this address, as the object still is.
+    fn is_element(&self, data: &CellValue, write: &ElementWrite<'_>, version: u64) -> bool {
+        self.0.iter().any(|read| {
+            read.found.is_same(data)
+                && (read.bytes, read.version) == (write.bytes, version)
+                && read.address.is_same(write.address)
+        })
+    }
+}
+
+/// Reads that are remembered.
+const READS_KEPT: usize = 16;
+
 impl MemoryModel {
     /// Writes where secret indices say, if it can be done so.
-    pub(crate) fn write_at_once(
+    pub(super) fn write_at_once(
         &mut self,
         indexed: &Indexed,
         counts: &[(u64, IndexTerm)],
         offsets: &[i64],
-        (bytes, data): (u64, &CellValue),
+        write: ElementWrite<'_>,
     ) -> Result<bool, ExecutionStop> {
+        let ElementWrite { bytes, data, .. } = write;
         let object = indexed.object;
         let inside = |at: &i64| self.memory.check(object, *at, bytes).is_ok();
         let is_plain = self.values.scope.dry_run.is_none() && self.values.scope.lanes == 1;
@@ -79,13 +128,20 @@ impl MemoryModel {
             });
         }
         let hits = hits.expect("there is a secret index");
+        let version = self.memory.object(object).version;
+        let is_element = |term: &CellValue| self.element_reads.is_element(term, &write, version);
+        let added = self.values.emit.added(data, is_element);
+        let added = added.map(|added| self.values.emit.value(&added, own));
         let new = self.values.emit.value(data, own);
         let most = WIRES / usize::from(own);
         for (part, first) in old.chunks(most).zip((0..).step_by(most)) {
             let lanes = part.len() as u32;
             let before = self.values.emit.pack(part, own);
-            let chosen = hits.lane_slice(first as u32, lanes).select(&new.tile(lanes), &before);
-            let chosen = Rc::new(chosen);
+            let hits = hits.lane_slice(first as u32, lanes);
+            let chosen = Rc::new(match &added {
+                Some(added) => before.add(&hits.mask(&added.tile(lanes))),
+                None => hits.select(&new.tile(lanes), &before),
+            });
             if condition.is_some() {
                 self.conditional_writes.note(&chosen, &arms, part.to_vec());
             }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use phineus_frontend::untyped::Value;
 use phineus_frontend::{BlockId, ConstantTable, Register};
 
+use crate::data::CellValue;
 use crate::ir::{Compare, Unary};
 
 /// Lanes that were cut before, each with the value that it is of, which keeps its address.
@@ -52,6 +53,9 @@ pub(super) type ConstantTables = HashMap<(Vec<u128>, u16), Rc<ConstantTable>>;
 
 /// The greatest values of unsigned integers, kept with them.
 pub(super) type Greatest = HashMap<*const Value, (Rc<Value>, u128)>;
+
+/// Sums of an integer and a constant, kept with them.
+pub(super) type Sums = HashMap<*const Value, (Rc<Value>, CellValue, u128)>;
 
 /// Names, bounds and constant registers of opened integers.
 #[derive(Default)]

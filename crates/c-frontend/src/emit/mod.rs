@@ -12,6 +12,7 @@ pub(crate) mod lanes;
 pub(crate) mod opened;
 pub(crate) mod record;
 pub(crate) mod shifts;
+pub(crate) mod sums;
 pub(crate) mod zeros;
 
 use std::rc::Rc;
@@ -21,7 +22,7 @@ use phineus_frontend::untyped::Value;
 use phineus_frontend::{BlockId, ConstantTable, Tracer};
 
 use crate::data::{CellValue, mask};
-use crate::emit::cache::{ConstantTables, Greatest, KnownZeros, LaneCache, OpenedIntegers};
+use crate::emit::cache::{ConstantTables, Greatest, KnownZeros, LaneCache, OpenedIntegers, Sums};
 
 /// Where the program is recorded, and what is remembered of what was recorded.
 pub(crate) struct Emitter {
@@ -35,6 +36,7 @@ pub(crate) struct Emitter {
     cache: LaneCache,
     known_zeros: KnownZeros,
     greatest: Greatest,
+    sums: Sums,
     opened: OpenedIntegers,
     constant_tables: ConstantTables,
 }
@@ -49,6 +51,7 @@ impl Emitter {
             cache: LaneCache::default(),
             known_zeros: KnownZeros::new(),
             greatest: Greatest::new(),
+            sums: Sums::new(),
             opened: OpenedIntegers::default(),
             constant_tables: ConstantTables::new(),
         }
@@ -63,6 +66,7 @@ impl Emitter {
         }
         self.tracer.begin(block);
         self.cache.clear();
+        self.sums.clear();
     }
 
     /// The result of an operation as data: known values are public.

@@ -40,8 +40,8 @@ impl OperationEvaluator {
         if let Some(results) = self.elements(&[condition, a, b], &mut each) {
             return results;
         }
-        let zero = CellValue::Public(0);
-        let set = |data| if matches!(data, &CellValue::Undefined) { &zero } else { data };
+        let zero = &CellValue::Public(0);
+        let set = |data| if matches!(data, &CellValue::Undefined) { zero } else { data };
         let (a, b) = (set(a), set(b));
         if let Some(unfit) = self.unfit(condition) {
             return unfit;
@@ -70,6 +70,14 @@ impl OperationEvaluator {
         }
         if let Some(dry_run) = &mut self.scope.dry_run {
             return Ok(dry_run.hidden(width));
+        }
+        // A constant is added where the condition holds, or where it does not.
+        for (sum, base, is_where) in [(a, b, true), (b, a, false)] {
+            if let Some(added) = self.emit.added(sum, |term| term.is_same(base)) {
+                let [yes, no] = if is_where { [&added, zero] } else { [zero, &added] };
+                let added = self.emit.record_select(condition, yes, no, width);
+                return self.binary(Binary::Add, width, base, &added);
+            }
         }
         Ok(self.emit.record_select(condition, a, b, width))
     }
