@@ -38,6 +38,9 @@ impl Unit {
 /// Readers of a value whose operands are looked at when it gets a bank.
 const READERS_SEEN: usize = 6;
 
+/// Readers of a value among which a partner is looked for.
+const READERS_PAIRED: usize = 32;
+
 /// Operations of the program, then copies, which the scheduler adds.
 pub(crate) struct Graph {
     pub(crate) kinds: Vec<Kind>,
@@ -54,16 +57,21 @@ pub(crate) struct Graph {
     pub(crate) priorities: Vec<u32>,
     /// Where each value is, once it has issued.
     pub(crate) places: Vec<Address>,
+    /// Of an AND, the XOR that reads only labels which the AND reads, and the reverse; [`NONE`] of all others.
+    partners: Vec<u32>,
 }
+
+/// No operation.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A bank that no value is in.
 const NO_BANK: u8 = u8::MAX;
 
 impl Graph {
-    /// Bytes of a graph and of a scheduler's tables for so many operations: six operands at most, and 24 bytes of numbers,
+    /// Bytes of a graph and of a scheduler's tables for so many operations: six operands at most, and 28 bytes of numbers,
     /// of queues and of marks besides.
     pub(crate) fn bytes(operation_count: usize) -> u64 {
-        let each = size_of::<Kind>() + size_of::<Address>() + 6 * size_of::<u32>() + 24;
+        let each = size_of::<Kind>() + size_of::<Address>() + 6 * size_of::<u32>() + 28;
         (operation_count * each) as u64
     }
 
@@ -100,7 +108,52 @@ impl Graph {
             });
         }
         let places = vec![Address { bank: NO_BANK, row: 0 }; count];
-        Graph { kinds, program_length: count, starts, readers, waiting, uses, priorities, places }
+        let partners = vec![NONE; count];
+        let mut graph = Graph {
+            kinds,
+            program_length: count,
+            starts,
+            readers,
+            waiting,
+            uses,
+            priorities,
+            places,
+            partners,
+        };
+        graph.pair();
+        graph
+    }
+
+    /// The operation that an operation is paired with, or [`NONE`].
+    pub(crate) fn partner(&self, operation: u32) -> u32 {
+        self.partners.get(operation as usize).map_or(NONE, |&partner| partner)
+    }
+
+    /// Pairs each AND with at most one XOR all of whose operands the AND reads, so that one word does both.
+    fn pair(&mut self) {
+        for xor in 0..self.program_length as u32 {
+            let Kind::Xor { terms } = self.kinds[xor as usize] else { continue };
+            let places = self.readers(terms.values()[0]);
+            let mut candidates = places.take(READERS_PAIRED).map(|place| self.reader(place));
+            let found = candidates.find(|&and| {
+                matches!(self.kinds[and as usize], Kind::And { .. })
+                    && self.partners[and as usize] == NONE
+                    && terms.values().iter().all(|&term| self.reads(and, term))
+            });
+            if let Some(and) = found {
+                self.partners[and as usize] = xor;
+                self.partners[xor as usize] = and;
+                // The AND is as urgent as its partner.
+                let [own, other] = [and, xor].map(|operation| self.priorities[operation as usize]);
+                self.priorities[and as usize] = own.max(other);
+            }
+        }
+    }
+
+    fn reads(&self, operation: u32, value: u32) -> bool {
+        let mut is_there = false;
+        self.kinds[operation as usize].operands(|operand| is_there |= operand == value);
+        is_there
     }
 
     /// Places of the readers of a value, for [`Graph::reader`].

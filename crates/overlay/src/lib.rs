@@ -26,12 +26,14 @@ pub mod record;
 pub mod registers;
 pub mod row_queue;
 pub mod schedule;
+mod scheduler;
 pub mod sifo;
 #[cfg(feature = "verilator")]
 pub mod simulation;
 pub mod software;
 mod spill;
 pub mod stream;
+mod sum;
 mod wire_memory;
 pub mod word;
 

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Version of the stream and of the register map.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Quadwords of the header that have a meaning; a word is at least as long.
 pub(crate) const HEADER_QUADS: usize = 5;
@@ -11,12 +11,12 @@ pub(crate) const HEADER_QUADS: usize = 5;
 /// Reads of one word: a0 a1 b0 b1 p0 p1 x0 x1 x2 y0 y1 y2.
 pub const READS: usize = 12;
 
-/// Writes of one word: AND, XOR unit X, XOR unit Y, load.
-pub const WRITES: usize = 4;
+/// Writes of one word: AND, XOR unit X, XOR unit Y, load, XOR unit Z.
+pub const WRITES: usize = 5;
 
-/// Bits of a word that are not addresses: 12 reads, 4 writes, output, 5 complements, end, 8 idle cycles, 32 of
-/// the gate index.
-const OTHER_BITS: u32 = 12 + 4 + 1 + 5 + 1 + 8 + 32;
+/// Bits of a word that are not addresses: 12 operands, 6 terms of Z, 5 writes, output, 6 complements, end, 8 idle cycles,
+/// 32 of the gate index.
+const OTHER_BITS: u32 = 12 + 6 + 5 + 1 + 6 + 1 + 8 + 32;
 
 /// Cycles from the issue of an operation to the first issue that can read its result.
 pub const AND_LATENCY: u32 = 15;

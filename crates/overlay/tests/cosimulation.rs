@@ -89,17 +89,21 @@ fn integer_circuits_are_garbled_as_in_software() {
         compare(&format!("{lanes} additions of {width} bits"), &netlist, seeds.draw(), 0);
     }
     let per_and = compare("64-bit multiplication", &circuits::product(64, 1), seeds.draw(), 0);
-    // Three exclusive ors for each AND, of which the cell does two in a cycle.
-    assert!(per_and <= 1.6, "{per_and}");
+    // Three exclusive ors for each AND, of which the cell does three in a cycle; one product alone is bound by its depth.
+    assert!(per_and <= 1.11, "{per_and}");
+    let per_and =
+        compare("64-bit multiplication, eight", &circuits::product(64, 8), seeds.draw(), 0);
+    assert!(per_and <= 1.01, "{per_and}");
     compare("64-bit full product", &circuits::full_product(128, 1), seeds.draw(), 0);
     let per_and = compare("10x10 8-bit", &circuits::matrix_product(8, 10), seeds.draw(), 0);
-    assert!(per_and <= 1.35, "{per_and}");
+    assert!(per_and <= 1.01, "{per_and}");
 }
 
 #[test]
 fn ciphers_are_garbled_as_in_software() {
     let mut seeds = Seeds::fresh();
-    compare("AES-128", &circuits::aes128(), seeds.draw(), 0);
+    let per_and = compare("AES-128", &circuits::aes128(), seeds.draw(), 0);
+    assert!(per_and <= 1.2, "{per_and}");
     compare("SHA-256", &circuits::sha256(), seeds.draw(), 0);
 }
 

@@ -46,10 +46,12 @@ fn without_crc(word: Word) -> Word {
 fn circuits_are_garbled_as_in_software() {
     let (mut seeds, default) = (Seeds::fresh(), Parameters::default());
     let figures = compare("product", &circuits::product(64, 1), default, seeds.draw());
-    // Three exclusive ors for each AND, of which the cell does two in a cycle.
-    assert!(figures.cycles as f64 <= 1.6 * figures.ands as f64, "{figures:?}");
+    // Three exclusive ors for each AND, of which the cell does three in a cycle; one product alone is bound by its depth.
+    assert!(figures.cycles as f64 <= 1.11 * figures.ands as f64, "{figures:?}");
+    let figures = compare("products", &circuits::product(64, 8), default, seeds.draw());
+    assert!(figures.cycles as f64 <= 1.01 * figures.ands as f64, "{figures:?}");
     let figures = compare("matrix", &circuits::matrix_product(8, 6), default, seeds.draw());
-    assert!(figures.cycles as f64 <= 1.35 * figures.ands as f64, "{figures:?}");
+    assert!(figures.cycles as f64 <= 1.01 * figures.ands as f64, "{figures:?}");
     compare("AES-128", &circuits::aes128(), default, seeds.draw());
     compare("addition", &circuits::addition(64, 1), default, seeds.draw());
 }
@@ -102,7 +104,7 @@ fn readers_refuse_other_files() {
     let mut other = bytes.clone();
     other[4] = 9;
     let error = Stream::from_bytes(&other).expect_err("another version");
-    assert_eq!(error.to_string(), "the stream has version 9, and this program reads version 1");
+    assert_eq!(error.to_string(), "the stream has version 9, and this program reads version 2");
 }
 
 fn read(file: &str) -> String {
@@ -121,6 +123,8 @@ fn the_rtl_has_the_same_numbers() {
     states(format!("localparam ROW_BITS = {};", parameters.row_bits));
     states(format!("localparam READS = {};", host::READS));
     states(format!("localparam WRITES = {};", host::WRITES));
+    states(format!("localparam AND_PORTS = {};", phineus_overlay::word::AND_PORTS));
+    states(format!("localparam NOTS = {};", phineus_overlay::word::NOTS));
     states(format!("localparam AND_LATENCY = {};", host::AND_LATENCY));
     states(format!("localparam XOR_LATENCY = {};", host::XOR_LATENCY));
     states(format!("localparam LOAD_LATENCY = {};", host::LOAD_LATENCY));

@@ -11,7 +11,7 @@ use phineus_overlay::schedule::STORED;
 use phineus_overlay::stream::Stream;
 use phineus_overlay::word::{
     Address, PORT_A, PORT_B, PORT_COPY, PORT_POST, PORT_X, PORT_Y, WRITE_AND, WRITE_LOAD, WRITE_X,
-    WRITE_Y, Word, WordKind,
+    WRITE_Y, WRITE_Z, Word, WordKind,
 };
 use zerocopy::IntoBytes;
 
@@ -50,6 +50,10 @@ pub fn execute(
                 let label = device.sum(&word, port, 3, not);
                 device.write(to, label, XOR_LATENCY);
             }
+        }
+        if let Some(to) = word.writes[WRITE_Z] {
+            let label = device.sum_of(word.terms(), word.nots[5]);
+            device.write(to, label, XOR_LATENCY);
         }
         if word.is_output {
             let label = device.sum(&word, PORT_X, 3, 3);
@@ -117,10 +121,11 @@ impl Device {
     }
 
     fn sum(&self, word: &Word, first: usize, ports: usize, not: usize) -> Block {
-        let flip = self.delta.block().and_bit(SecretBit::public(word.nots[not]));
-        word.reads[first..first + ports]
-            .iter()
-            .flatten()
-            .fold(flip, |sum, &address| sum ^ self.memory[self.index(address)].0)
+        self.sum_of(word.operands(first, ports), word.nots[not])
+    }
+
+    fn sum_of(&self, addresses: impl Iterator<Item = Address>, is_not: bool) -> Block {
+        let flip = self.delta.block().and_bit(SecretBit::public(is_not));
+        addresses.fold(flip, |sum, address| sum ^ self.memory[self.index(address)].0)
     }
 }

@@ -42,6 +42,8 @@ module ovl_core #(
     localparam READS = ovl_pkg::READS;
     localparam WRITES = ovl_pkg::WRITES;
     localparam WORD_BITS = ovl_pkg::WORD_BITS;
+    localparam AND_PORTS = ovl_pkg::AND_PORTS;
+    localparam NOTS = ovl_pkg::NOTS;
 
     localparam [2:0] IDLE = 3'd0, HEADER = 3'd1, RUN = 3'd2, DRAIN = 3'd3, FLUSH = 3'd4, DONE = 3'd5, FAILED = 3'd6;
     reg [2:0] state;
@@ -89,10 +91,13 @@ module ovl_core #(
     );
 
     // Fields of the word.
-    wire [READS-1:0] read_valid = word[ovl_pkg::READ_VALID_AT +: READS];
+    // Labels that are operands of the unit of their port, and those of the AND's ports that are terms of XOR unit Z.
+    wire [READS-1:0] operands = word[ovl_pkg::OPERAND_AT +: READS];
+    wire [AND_PORTS-1:0] terms = word[ovl_pkg::TERM_AT +: AND_PORTS];
+    wire [READS-1:0] read_valid = operands | {{(READS - AND_PORTS){1'b0}}, terms};
     wire [WRITES-1:0] write_valid = word[ovl_pkg::WRITE_VALID_AT +: WRITES];
     wire is_output = word[ovl_pkg::OUTPUT_AT];
-    wire [4:0] nots = word[ovl_pkg::NOT_AT +: 5];
+    wire [NOTS-1:0] nots = word[ovl_pkg::NOT_AT +: NOTS];
     wire is_end = word[ovl_pkg::END_AT];
     wire [7:0] idle_after = word[ovl_pkg::IDLE_AT +: 8];
     wire [31:0] index = word[ovl_pkg::INDEX_AT +: 32];
@@ -183,21 +188,24 @@ module ovl_core #(
     end
 
     // Cycle t: addresses go to the banks. Cycle t + 1: labels are there.
-    reg r_and, r_x, r_y, r_load, r_output;
-    reg [4:0] r_nots;
+    reg r_and, r_x, r_y, r_z, r_load, r_output;
+    reg [NOTS-1:0] r_nots;
+    reg [AND_PORTS-1:0] r_operands, r_terms;
     reg [31:0] r_index;
-    reg [ADDRESS_BITS-1:0] r_and_to, r_x_to, r_y_to, r_load_to;
+    reg [ADDRESS_BITS-1:0] r_and_to, r_x_to, r_y_to, r_z_to, r_load_to;
     reg [127:0] r_label;
     always @(posedge clk) begin
-        if (reset) {r_and, r_x, r_y, r_load, r_output} <= 5'b0;
+        if (reset) {r_and, r_x, r_y, r_z, r_load, r_output} <= 6'b0;
         else if (advance) begin
-            {r_load, r_y, r_x, r_and} <= write_valid & {WRITES{issue}};
+            {r_z, r_load, r_y, r_x, r_and} <= write_valid & {WRITES{issue}};
             r_output <= is_output & issue;
         end
         if (advance) begin
             r_nots <= nots;
+            r_operands <= operands[AND_PORTS-1:0];
+            r_terms <= terms;
             r_index <= index;
-            {r_load_to, r_y_to, r_x_to, r_and_to} <= word[ovl_pkg::WRITE_AT +: WRITES * ADDRESS_BITS];
+            {r_z_to, r_load_to, r_y_to, r_x_to, r_and_to} <= word[ovl_pkg::WRITE_AT +: WRITES * ADDRESS_BITS];
             r_label <= next_label;
         end
     end
@@ -208,23 +216,35 @@ module ovl_core #(
     wire [127:0] flip2 = r_nots[2] ? offset : 128'h0;
     wire [127:0] flip3 = r_nots[3] ? offset : 128'h0;
     wire [127:0] flip4 = r_nots[4] ? offset : 128'h0;
+    wire [127:0] flip5 = r_nots[5] ? offset : 128'h0;
+    // Labels of the AND's ports, once for the AND and once for XOR unit Z.
+    wire [127:0] operand [0:AND_PORTS-1];
+    wire [127:0] term [0:AND_PORTS-1];
+    genvar p;
+    generate
+        for (p = 0; p < AND_PORTS; p = p + 1) begin : and_port
+            assign operand[p] = r_operands[p] ? read[p * 128 +: 128] : 128'h0;
+            assign term[p] = r_terms[p] ? read[p * 128 +: 128] : 128'h0;
+        end
+    endgenerate
 
     // Cycle t + 2: operands of the AND, and results of the XOR units, which are written.
-    reg s1_and, s1_x, s1_y;
+    reg s1_and, s1_x, s1_y, s1_z;
     reg [31:0] s1_index;
-    reg [ADDRESS_BITS-1:0] s1_and_to, s1_x_to, s1_y_to;
-    reg [127:0] s1_a, s1_b, s1_post, s1_sum_x, s1_sum_y;
+    reg [ADDRESS_BITS-1:0] s1_and_to, s1_x_to, s1_y_to, s1_z_to;
+    reg [127:0] s1_a, s1_b, s1_post, s1_sum_x, s1_sum_y, s1_sum_z;
     always @(posedge clk) begin
-        if (reset) {s1_and, s1_x, s1_y, s1_output} <= 4'b0;
-        else if (advance) {s1_and, s1_x, s1_y, s1_output} <= {r_and, r_x, r_y, r_output};
+        if (reset) {s1_and, s1_x, s1_y, s1_z, s1_output} <= 5'b0;
+        else if (advance) {s1_and, s1_x, s1_y, s1_z, s1_output} <= {r_and, r_x, r_y, r_z, r_output};
         if (advance) begin
             s1_index <= r_index;
-            {s1_and_to, s1_x_to, s1_y_to} <= {r_and_to, r_x_to, r_y_to};
-            s1_a <= read[0 +: 128] ^ read[128 +: 128] ^ flip0;
-            s1_b <= read[256 +: 128] ^ read[384 +: 128] ^ flip1;
-            s1_post <= read[512 +: 128] ^ read[640 +: 128] ^ flip2;
+            {s1_and_to, s1_x_to, s1_y_to, s1_z_to} <= {r_and_to, r_x_to, r_y_to, r_z_to};
+            s1_a <= operand[0] ^ operand[1] ^ flip0;
+            s1_b <= operand[2] ^ operand[3] ^ flip1;
+            s1_post <= operand[4] ^ operand[5] ^ flip2;
             s1_sum_x <= read[768 +: 128] ^ read[896 +: 128] ^ read[1024 +: 128] ^ flip3;
             s1_sum_y <= read[1152 +: 128] ^ read[1280 +: 128] ^ read[1408 +: 128] ^ flip4;
+            s1_sum_z <= term[0] ^ term[1] ^ term[2] ^ term[3] ^ term[4] ^ term[5] ^ flip5;
         end
     end
     assign result_push = advance & s1_output;
@@ -247,8 +267,8 @@ module ovl_core #(
         .read_valid(read_valid & {READS{issue}}),
         .read_address(word[ovl_pkg::READ_AT +: READS * ADDRESS_BITS]),
         .read_label(read),
-        .write_valid({r_load, s1_y, s1_x, garbled}),
-        .write_address({r_load_to, s1_y_to, s1_x_to, and_to}),
-        .write_label({r_label, s1_sum_y, s1_sum_x, and_label}), .collision(collision)
+        .write_valid({s1_z, r_load, s1_y, s1_x, garbled}),
+        .write_address({s1_z_to, r_load_to, s1_y_to, s1_x_to, and_to}),
+        .write_label({s1_sum_z, r_label, s1_sum_y, s1_sum_x, and_label}), .collision(collision)
     );
 endmodule

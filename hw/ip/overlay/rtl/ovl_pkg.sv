@@ -1,13 +1,17 @@
 // Parameters of the overlay and its register map. crates/overlay/src/parameters.rs and registers.rs have the same
 // numbers; a test of that crate compares them.
 package ovl_pkg;
-    localparam VERSION = 1;
+    localparam VERSION = 2;
     // Logarithms of the number of banks, and of the labels in one.
     localparam BANK_BITS = 4;
     localparam ROW_BITS = 12;
     localparam ADDRESS_BITS = BANK_BITS + ROW_BITS;
     localparam READS = 12;
-    localparam WRITES = 4;
+    localparam WRITES = 5;
+    // Ports of the AND, any of whose labels XOR unit Z adds.
+    localparam AND_PORTS = 6;
+    // Complements: a, b, post, X, Y, Z.
+    localparam NOTS = 6;
     localparam INDEX_BITS = 32;
     // The host schedules by these; the pipeline has them by construction.
     /* verilator lint_off UNUSEDPARAM */
@@ -19,16 +23,17 @@ package ovl_pkg;
     // Cycles after the last word.
     localparam DRAIN_CYCLES = 16;
     // A stream for other parameters has another hash in its header.
-    localparam [63:0] PARAMETER_HASH = 64'hf40a1dd7d5fd4ed7;
+    localparam [63:0] PARAMETER_HASH = 64'hfba43238cfd3e4ac;
 
     // Fields of a word, from the lowest bit.
     localparam READ_AT = 0;
     localparam WRITE_AT = READ_AT + READS * ADDRESS_BITS;
-    localparam READ_VALID_AT = WRITE_AT + WRITES * ADDRESS_BITS;
-    localparam WRITE_VALID_AT = READ_VALID_AT + READS;
+    localparam OPERAND_AT = WRITE_AT + WRITES * ADDRESS_BITS;
+    localparam TERM_AT = OPERAND_AT + READS;
+    localparam WRITE_VALID_AT = TERM_AT + AND_PORTS;
     localparam OUTPUT_AT = WRITE_VALID_AT + WRITES;
     localparam NOT_AT = OUTPUT_AT + 1;
-    localparam END_AT = NOT_AT + 5;
+    localparam END_AT = NOT_AT + NOTS;
     localparam IDLE_AT = END_AT + 1;
     localparam INDEX_AT = IDLE_AT + 8;
     // The header takes 320 bits.

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use phineus_overlay::schedule::STORED;
 use phineus_overlay::word::{
     Address, PORT_A, PORT_B, PORT_POST, PORT_X, PORT_Y, WRITE_AND, WRITE_LOAD, WRITE_X, WRITE_Y,
-    Word, WordKind,
+    WRITE_Z, Word, WordKind,
 };
 use phineus_session::failure::Failure;
 use serde_json::json;
@@ -70,7 +70,7 @@ fn describe(text: &mut String, word: &Word) {
     if let Some(to) = word.writes[WRITE_AND] {
         let (a, b) = (sum(word, PORT_A, 2, 0), sum(word, PORT_B, 2, 1));
         let _ = write!(text, "  {} := ({a}) & ({b})", place(to));
-        if word.reads[PORT_POST..PORT_POST + 2].iter().any(Option::is_some) || word.nots[2] {
+        if word.operands(PORT_POST, 2).next().is_some() || word.nots[2] {
             let _ = write!(text, " ^ {}", sum(word, PORT_POST, 2, 2));
         }
         let _ = write!(text, " #{}", word.index);
@@ -79,6 +79,9 @@ fn describe(text: &mut String, word: &Word) {
         if let Some(to) = word.writes[write] {
             let _ = write!(text, "  {} := {}", place(to), sum(word, port, 3, not));
         }
+    }
+    if let Some(to) = word.writes[WRITE_Z] {
+        let _ = write!(text, "  {} := {}", place(to), sum_of(word.terms(), word.nots[5]));
     }
 }
 
@@ -96,7 +99,10 @@ fn place(address: Address) -> String {
 
 /// The XOR that some ports read.
 fn sum(word: &Word, first: usize, ports: usize, not: usize) -> String {
-    let read = word.reads[first..first + ports].iter().flatten().map(|&address| place(address));
-    let terms: Vec<String> = read.chain(word.nots[not].then(|| "1".to_owned())).collect();
+    sum_of(word.operands(first, ports), word.nots[not])
+}
+
+fn sum_of(addresses: impl Iterator<Item = Address>, is_not: bool) -> String {
+    let terms: Vec<String> = addresses.map(place).chain(is_not.then(|| "1".to_owned())).collect();
     if terms.is_empty() { "0".to_owned() } else { terms.join(" ^ ") }
 }
