@@ -1,7 +1,7 @@
 //! [`Graph`]: operations, who reads whose result, and priorities.
 
 use crate::operations::{Kind, Operations, Sum};
-use crate::parameters::{AND_LATENCY, LOAD_LATENCY, SPILL_LATENCY, XOR_LATENCY};
+use crate::parameters::{AND_LATENCY, LOAD_LATENCY, MOVE_LATENCY, SPILL_LATENCY, XOR_LATENCY};
 use crate::word::Address;
 
 /// The part of the cell that does an operation.
@@ -11,16 +11,18 @@ pub(crate) enum Unit {
     Xor,
     Output,
     Load,
+    Move,
 }
 
 impl Unit {
-    pub(crate) const COUNT: usize = 4;
+    pub(crate) const COUNT: usize = 5;
 
     pub(crate) fn of(kind: &Kind) -> Unit {
         match kind {
             Kind::Load { .. } | Kind::Fill { .. } => Unit::Load,
             Kind::And { .. } => Unit::And,
             Kind::Xor { .. } => Unit::Xor,
+            Kind::Move { .. } => Unit::Move,
             Kind::Output { .. } | Kind::Spill { .. } => Unit::Output,
         }
     }
@@ -31,6 +33,7 @@ impl Unit {
             Unit::Xor => XOR_LATENCY,
             Unit::Output => SPILL_LATENCY,
             Unit::Load => LOAD_LATENCY,
+            Unit::Move => MOVE_LATENCY,
         }
     }
 }
@@ -44,6 +47,8 @@ const READERS_PAIRED: usize = 32;
 /// Operations of the program, then copies, which the scheduler adds.
 pub(crate) struct Graph {
     pub(crate) kinds: Vec<Kind>,
+    /// The cell in which each value is.
+    cells: Vec<u8>,
     /// Operations of the program.
     pub(crate) program_length: usize,
     /// Readers of value `v` are at `starts[v]..starts[v + 1]` of `readers`.
@@ -68,10 +73,10 @@ pub(crate) const NONE: u32 = u32::MAX;
 const NO_BANK: u8 = u8::MAX;
 
 impl Graph {
-    /// Bytes of a graph and of a scheduler's tables for so many operations: six operands at most, and 28 bytes of numbers,
+    /// Bytes of a graph and of a scheduler's tables for so many operations: six operands at most, and 29 bytes of numbers,
     /// of queues and of marks besides.
     pub(crate) fn bytes(operation_count: usize) -> u64 {
-        let each = size_of::<Kind>() + size_of::<Address>() + 6 * size_of::<u32>() + 28;
+        let each = size_of::<Kind>() + size_of::<Address>() + 6 * size_of::<u32>() + 29;
         (operation_count * each) as u64
     }
 
@@ -111,6 +116,7 @@ impl Graph {
         let partners = vec![NONE; count];
         let mut graph = Graph {
             kinds,
+            cells: operations.cells.clone(),
             program_length: count,
             starts,
             readers,
@@ -156,6 +162,19 @@ impl Graph {
         is_there
     }
 
+    /// The cell in which a value is.
+    pub(crate) fn cell(&self, value: u32) -> usize {
+        usize::from(self.cells[value as usize])
+    }
+
+    /// The cell that issues an operation.
+    pub(crate) fn issuer(&self, operation: u32) -> usize {
+        match self.kinds[operation as usize] {
+            Kind::Move { value } => self.cell(value),
+            _ => self.cell(operation),
+        }
+    }
+
     /// Places of the readers of a value, for [`Graph::reader`].
     pub(crate) fn readers(&self, value: u32) -> std::ops::Range<u32> {
         self.starts[value as usize]..self.starts[value as usize + 1]
@@ -175,6 +194,7 @@ impl Graph {
     pub(crate) fn copy(&mut self, value: u32, reader: u32) -> u32 {
         let copy = self.kinds.len() as u32;
         self.kinds.push(Kind::Xor { terms: Sum::one(value) });
+        self.cells.push(self.cells[value as usize]);
         self.readers.push(reader);
         self.starts.push(self.readers.len() as u32);
         self.waiting.push(0);

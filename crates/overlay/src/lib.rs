@@ -21,11 +21,13 @@ mod memory;
 pub mod netlist;
 pub mod operations;
 pub mod parameters;
+mod partition;
 mod ports;
 pub mod record;
 pub mod registers;
 pub mod row_queue;
 pub mod schedule;
+mod scheduled;
 mod scheduler;
 pub mod sifo;
 #[cfg(feature = "verilator")]

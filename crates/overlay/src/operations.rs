@@ -42,6 +42,11 @@ pub enum Kind {
         /// The sum.
         terms: Sum,
     },
+    /// Gives the label of a value of another cell to the cell of this operation.
+    Move {
+        /// The value.
+        value: u32,
+    },
     /// Gives the label of a value to the host, which stores it.
     Spill {
         /// The value.
@@ -67,7 +72,7 @@ impl Kind {
     pub fn operands(&self, mut visit: impl FnMut(u32)) {
         match self {
             Kind::Load { .. } | Kind::Fill { .. } => {}
-            Kind::Spill { value } => visit(*value),
+            Kind::Spill { value } | Kind::Move { value } => visit(*value),
             Kind::And { a, b, post, .. } => {
                 a.values().iter().chain(b.values()).chain(post.values()).for_each(|&v| visit(v));
             }
@@ -83,7 +88,7 @@ impl Kind {
     pub(crate) fn operands_mut(&mut self, mut visit: impl FnMut(&mut u32)) {
         match self {
             Kind::Load { .. } | Kind::Fill { .. } => {}
-            Kind::Spill { value } => visit(value),
+            Kind::Spill { value } | Kind::Move { value } => visit(value),
             Kind::And { a, b, post, .. } => {
                 let sums = [a, b, post].into_iter();
                 sums.flat_map(|sum| sum.values_mut().iter_mut()).for_each(visit);
@@ -100,6 +105,8 @@ impl Kind {
 pub struct Operations {
     /// All operations.
     pub list: Vec<Kind>,
+    /// The cell of each of them, in which its value is.
+    pub cells: Vec<u8>,
 }
 
 struct Fuser {
@@ -316,12 +323,16 @@ impl Fuser {
     }
 }
 
-/// Renumbers operations so that each follows those that it reads.
+/// Renumbers operations so that each follows those that it reads. Loads and XORs come where they are first needed, so that
+/// their labels do not live longer than they must.
 fn in_order(found: Vec<Kind>) -> Operations {
     let mut place = vec![NONE; found.len()];
     let mut list = Vec::with_capacity(found.len());
     let mut stack = Vec::new();
     for first in 0..found.len() as u32 {
+        if matches!(found[first as usize], Kind::Load { .. } | Kind::Xor { .. }) {
+            continue;
+        }
         stack.push(first);
         while let Some(&value) = stack.last() {
             if place[value as usize] != NONE {
@@ -341,7 +352,8 @@ fn in_order(found: Vec<Kind>) -> Operations {
             }
         }
     }
-    Operations { list }
+    let cells = vec![0; list.len()];
+    Operations { list, cells }
 }
 
 fn renamed(mut kind: Kind, place: &[u32]) -> Kind {

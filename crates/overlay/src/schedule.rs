@@ -11,44 +11,12 @@ use crate::OverlayError;
 use crate::graph::Graph;
 use crate::memory::MemoryBound;
 use crate::operations::{Kind, Operations};
-use crate::parameters::Parameters;
+use crate::parameters::{CELLS_MAX, Parameters};
+use crate::partition::{PARTITION_BYTES, partition};
+pub use crate::scheduled::{Figures, STORED, Schedule};
 use crate::scheduler::Scheduler;
 use crate::spill::{PEAK_BYTES, SPILLER_BYTES, peak_in_order, spilled};
 use crate::word::Word;
-
-/// A scheduled program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Schedule {
-    /// Words in the order of issue.
-    pub words: Vec<Word>,
-    /// Labels in the order in which the device takes them: numbers of inputs, or of [`STORED`] labels.
-    pub loads: Vec<u32>,
-    /// Labels in the order in which the device gives them: numbers of outputs, or of labels to be [`STORED`].
-    pub outputs: Vec<u32>,
-    /// Counts.
-    pub figures: Figures,
-}
-
-/// Counts of a schedule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Cycles from the first word to the end of the drain.
-    pub cycles: u64,
-    /// AND operations.
-    pub ands: u64,
-    /// XOR operations.
-    pub xors: u64,
-    /// XOR operations that only copy a label to another bank.
-    pub copies: u64,
-    /// Labels that the host stores for a time.
-    pub spills: u64,
-    /// Labels that it sends again, with those of inputs that it sent before.
-    pub fills: u64,
-    /// The most labels in the wire memory at once.
-    pub peak_labels: u64,
-    /// Operations of the window that sufficed.
-    pub window: u64,
-}
 
 /// Schedules operations on a device.
 ///
@@ -67,9 +35,50 @@ pub fn schedule_within(
     parameters: Parameters,
     bound: &MemoryBound,
 ) -> Result<Schedule, OverlayError> {
+    if parameters.cells == 1 {
+        return schedule_partitioned(operations, (parameters, 0), bound);
+    }
+    let operations_bytes = list_bytes(operations);
+    let mut best: Result<Schedule, OverlayError> =
+        Err(OverlayError::WireMemory { labels: parameters.labels() });
+    for (cells, slack) in PARTITIONS {
+        let words = best.as_ref().map_or(0, |best| best.words.len() * size_of::<Word>());
+        let others_bytes = operations_bytes + words as u64;
+        bound.check(others_bytes + PARTITION_BYTES * operations.list.len() as u64)?;
+        let partitioned = partition(operations, (cells.min(parameters.cells), slack));
+        match schedule_partitioned(&partitioned, (parameters, others_bytes), bound) {
+            Ok(found) => {
+                let is_better = |best: &Schedule| found.figures.cycles < best.figures.cycles;
+                if best.as_ref().map_or(true, is_better) {
+                    best = Ok(found);
+                }
+            }
+            Err(OverlayError::WireMemory { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    best
+}
+
+/// Partitions that are tried on a device of several cells: the most cells that get operations, and the slack between
+/// them. Little slack suits programs whose parts depend on each other, much slack those of independent parts; a
+/// program that is bound by its depth is fastest in one cell, where labels never move.
+const PARTITIONS: [(u32, u64); 4] =
+    [(CELLS_MAX, 192), (CELLS_MAX, 2000), (CELLS_MAX, 8000), (1, 0)];
+
+/// Bytes of a list of operations.
+fn list_bytes(operations: &Operations) -> u64 {
+    (operations.list.len() * (size_of::<Kind>() + 1)) as u64
+}
+
+/// Schedules operations that have their cells, while others hold `others_bytes`.
+fn schedule_partitioned(
+    operations: &Operations,
+    (parameters, others_bytes): (Parameters, u64),
+    bound: &MemoryBound,
+) -> Result<Schedule, OverlayError> {
     let labels = parameters.labels();
-    let list_bytes = |operations: &Operations| (operations.list.len() * size_of::<Kind>()) as u64;
-    let own_bytes = list_bytes(operations);
+    let own_bytes = others_bytes + list_bytes(operations);
     bound.check(own_bytes + PEAK_BYTES * operations.list.len() as u64)?;
     let fits_in_order = peak_in_order(operations) <= labels;
     for (eighths, window) in ATTEMPTS {
@@ -80,7 +89,7 @@ pub fn schedule_within(
             _ => {
                 // The second list has some more.
                 let spiller_bytes = SPILLER_BYTES * operations.list.len() as u64;
-                bound.check(2 * own_bytes + own_bytes / 4 + spiller_bytes)?;
+                bound.check(own_bytes + list_bytes(operations) * 5 / 4 + spiller_bytes)?;
                 &spilled(operations, capacity)
             }
         };
@@ -112,6 +121,3 @@ const ATTEMPTS: [(usize, usize); 11] = [
     (2, 1 << 4),
     (2, 1),
 ];
-
-/// Mark of a label that the host stores, in [`Schedule::loads`] and [`Schedule::outputs`].
-pub const STORED: u32 = 1 << 31;

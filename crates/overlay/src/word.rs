@@ -1,14 +1,15 @@
-//! [`Word`]: one word of the command stream, which is what the cell does in one cycle.
+//! [`Word`]: one lane of a word of the command stream, which is what one cell does in one cycle.
 //!
 //! From the lowest bit: 12 read addresses, 5 write addresses (AND, X, Y, load, Z), 12 flags of operands of the AND, X and
 //! Y, 6 flags of terms of Z, 5 flags of the writes, the output flag, 6 complements (a, b, post, X, Y, Z), the end flag, 8
-//! bits of idle cycles after the word, 32 bits of the gate index. A check word has the end flag, no operation, and the
+//! bits of idle cycles after the word, 32 bits of the gate index; whether the result of X goes to another cell, the number
+//! of that cell (4 bits), and the address there. End flag and idle cycles are the same in all lanes of a word. A check word has the end flag, no operation, and the
 //! CRC-32 in the index; the last word has the end flag and 255 idle cycles as well.
 //!
 //! XOR unit Z has no read ports of its own. It adds any of the labels that the six ports of the AND read, whether or not
 //! they are operands of the AND: the sum of a full adder whose carry the AND makes, or any sum that ports left free read.
 
-use crate::parameters::{Parameters, READS, WRITES};
+use crate::parameters::{CELL_BITS, Parameters, READS, WRITES};
 
 /// Place of a label in the wire memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +90,8 @@ pub struct Word {
     pub idle: u8,
     /// Number of the AND gate, or the CRC-32 of a check.
     pub index: u32,
+    /// The cell and the address there that the result of XOR unit X goes to.
+    pub moved: Option<(u8, Address)>,
 }
 
 /// Writes fields from the lowest bit on.
@@ -164,17 +167,23 @@ impl Word {
         bits.put(end, 1);
         bits.put(idle.into(), 8);
         bits.put(self.index.into(), 32);
+        let (cell, Address { bank, row }) = self.moved.unwrap_or_default();
+        bits.put(self.moved.is_some().into(), 1);
+        bits.put(cell.into(), CELL_BITS as usize);
+        bits.put(u64::from(row) << parameters.bank_bits | u64::from(bank), address_bits);
     }
 
     /// The inverse of [`Word::encode`].
     pub fn decode(parameters: Parameters, quads: &[u64]) -> Word {
         let address_bits = parameters.address_bits() as usize;
         let mut bits = BitReader { quads, at: 0 };
+        let address = |bits: u64| Address {
+            bank: (bits & ((1 << parameters.bank_bits) - 1)) as u8,
+            row: (bits >> parameters.bank_bits) as u32,
+        };
         let mut places = [Address::default(); READS + WRITES];
         for place in &mut places {
-            let address = bits.take(address_bits);
-            let bank = (address & ((1 << parameters.bank_bits) - 1)) as u8;
-            *place = Address { bank, row: (address >> parameters.bank_bits) as u32 };
+            *place = address(bits.take(address_bits));
         }
         let operands: [bool; READS] = std::array::from_fn(|_| bits.take(1) == 1);
         let terms: [bool; AND_PORTS] = std::array::from_fn(|_| bits.take(1) == 1);
@@ -185,11 +194,14 @@ impl Word {
         let is_output = bits.take(1) == 1;
         let nots = std::array::from_fn(|_| bits.take(1) == 1);
         let (end, idle, index) = (bits.take(1), bits.take(8) as u8, bits.take(32) as u32);
+        let (is_moved, cell) = (bits.take(1) == 1, bits.take(CELL_BITS as usize) as u8);
+        let to = address(bits.take(address_bits));
+        let moved = is_moved.then_some((cell, to));
         let (kind, idle) = match (end, idle) {
             (0, idle) => (WordKind::Issue, idle),
             (_, LAST) => (WordKind::Last, 0),
             (_, _) => (WordKind::Check, 0),
         };
-        Word { kind, reads, operands, terms, writes, is_output, nots, idle, index }
+        Word { kind, reads, operands, terms, writes, is_output, nots, idle, index, moved }
     }
 }
