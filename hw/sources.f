@@ -9,5 +9,6 @@ ip/wire_memory/rtl/wm_bank.sv
 ip/wire_memory/rtl/wm_banks.sv
 ip/overlay/rtl/ovl_fifo.sv
 ip/overlay/rtl/ovl_crc.sv
+ip/overlay/rtl/ovl_cell.sv
 ip/overlay/rtl/ovl_core.sv
 ip/overlay/rtl/ovl_top.sv

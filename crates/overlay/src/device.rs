@@ -8,6 +8,7 @@ use crate::OverlayError;
 use crate::registers::{self, Register};
 use crate::schedule::STORED;
 use crate::stream::Stream;
+use crate::word::Word;
 
 /// The streams of a run.
 pub struct Streams<'a> {
@@ -17,7 +18,7 @@ pub struct Streams<'a> {
     pub labels: &'a [Block],
     /// The result that a load takes its label from, if the host stores it for a time; else [`NO_RESULT`].
     pub label_results: &'a [u64],
-    /// Rows in the order of issue, to evaluate.
+    /// Beats of rows in the order of issue, to evaluate: of each word with an AND a row for each cell, used or not.
     pub rows_in: &'a [GarbledGate],
     /// Space for the next rows, in the order of issue, from garbling.
     pub rows: &'a mut [GarbledGate],
@@ -35,7 +36,7 @@ pub struct Moved {
     pub words: u64,
     /// Labels of inputs, and those that were stored.
     pub labels: u64,
-    /// Rows to evaluate.
+    /// Beats of rows to evaluate.
     pub rows_in: u64,
     /// Rows from garbling.
     pub rows: u64,
@@ -163,7 +164,11 @@ pub fn evaluate(
         let row = &rows[place..place + GarbledGate::BYTES];
         GarbledGate::read_from_bytes(row).expect("the slice has the size of a row")
     };
-    let rows: Vec<GarbledGate> = gates(stream).map(row).collect();
+    let is_used = |lanes: &Vec<Word>| lanes.iter().any(Word::has_and);
+    let beats = stream.steps().filter(is_used).flatten();
+    let unused = GarbledGate::default();
+    let place = |word: Word| if word.has_and() { row(word.index as usize) } else { unused };
+    let rows: Vec<GarbledGate> = beats.map(place).collect();
     transfer(device, stream, inputs, &rows, &mut |_| true)
 }
 

@@ -58,6 +58,17 @@ pub enum OverlayError {
         /// Number of the check word, from 0 after the header.
         word: u64,
     },
+    /// The simulation has no device of so many cells.
+    #[error(
+        "this build of phineus simulates overlays of {} cells, not of {cells}",
+        simulated.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+    )]
+    NotSimulated {
+        /// Cells that were asked for.
+        cells: u32,
+        /// Cells of the devices that can be simulated.
+        simulated: Vec<u32>,
+    },
     /// The host does not want the rest of the run.
     #[error("the run on the device was ended before its end")]
     Interrupted,

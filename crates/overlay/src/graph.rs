@@ -1,7 +1,7 @@
 //! [`Graph`]: operations, who reads whose result, and priorities.
 
 use crate::operations::{Kind, Operations, Sum};
-use crate::parameters::{AND_LATENCY, LOAD_LATENCY, SPILL_LATENCY, XOR_LATENCY};
+use crate::parameters::{AND_LATENCY, LOAD_LATENCY, MOVE_LATENCY, SPILL_LATENCY, XOR_LATENCY};
 use crate::word::Address;
 
 /// The part of the cell that does an operation.
@@ -11,16 +11,18 @@ pub(crate) enum Unit {
     Xor,
     Output,
     Load,
+    Move,
 }
 
 impl Unit {
-    pub(crate) const COUNT: usize = 4;
+    pub(crate) const COUNT: usize = 5;
 
     pub(crate) fn of(kind: &Kind) -> Unit {
         match kind {
             Kind::Load { .. } | Kind::Fill { .. } => Unit::Load,
             Kind::And { .. } => Unit::And,
             Kind::Xor { .. } => Unit::Xor,
+            Kind::Move { .. } => Unit::Move,
             Kind::Output { .. } | Kind::Spill { .. } => Unit::Output,
         }
     }
@@ -31,6 +33,7 @@ impl Unit {
             Unit::Xor => XOR_LATENCY,
             Unit::Output => SPILL_LATENCY,
             Unit::Load => LOAD_LATENCY,
+            Unit::Move => MOVE_LATENCY,
         }
     }
 }
@@ -38,9 +41,14 @@ impl Unit {
 /// Readers of a value whose operands are looked at when it gets a bank.
 const READERS_SEEN: usize = 6;
 
+/// Readers of a value among which a partner is looked for.
+const READERS_PAIRED: usize = 32;
+
 /// Operations of the program, then copies, which the scheduler adds.
 pub(crate) struct Graph {
     pub(crate) kinds: Vec<Kind>,
+    /// The cell in which each value is.
+    cells: Vec<u8>,
     /// Operations of the program.
     pub(crate) program_length: usize,
     /// Readers of value `v` are at `starts[v]..starts[v + 1]` of `readers`.
@@ -54,16 +62,21 @@ pub(crate) struct Graph {
     pub(crate) priorities: Vec<u32>,
     /// Where each value is, once it has issued.
     pub(crate) places: Vec<Address>,
+    /// Of an AND, the XOR that reads only labels which the AND reads, and the reverse; [`NONE`] of all others.
+    partners: Vec<u32>,
 }
+
+/// No operation.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// A bank that no value is in.
 const NO_BANK: u8 = u8::MAX;
 
 impl Graph {
-    /// Bytes of a graph and of a scheduler's tables for so many operations: six operands at most, and 24 bytes of numbers,
+    /// Bytes of a graph and of a scheduler's tables for so many operations: six operands at most, and 29 bytes of numbers,
     /// of queues and of marks besides.
     pub(crate) fn bytes(operation_count: usize) -> u64 {
-        let each = size_of::<Kind>() + size_of::<Address>() + 6 * size_of::<u32>() + 24;
+        let each = size_of::<Kind>() + size_of::<Address>() + 6 * size_of::<u32>() + 29;
         (operation_count * each) as u64
     }
 
@@ -100,7 +113,66 @@ impl Graph {
             });
         }
         let places = vec![Address { bank: NO_BANK, row: 0 }; count];
-        Graph { kinds, program_length: count, starts, readers, waiting, uses, priorities, places }
+        let partners = vec![NONE; count];
+        let mut graph = Graph {
+            kinds,
+            cells: operations.cells.clone(),
+            program_length: count,
+            starts,
+            readers,
+            waiting,
+            uses,
+            priorities,
+            places,
+            partners,
+        };
+        graph.pair();
+        graph
+    }
+
+    /// The operation that an operation is paired with, or [`NONE`].
+    pub(crate) fn partner(&self, operation: u32) -> u32 {
+        self.partners.get(operation as usize).map_or(NONE, |&partner| partner)
+    }
+
+    /// Pairs each AND with at most one XOR all of whose operands the AND reads, so that one word does both.
+    fn pair(&mut self) {
+        for xor in 0..self.program_length as u32 {
+            let Kind::Xor { terms } = self.kinds[xor as usize] else { continue };
+            let places = self.readers(terms.values()[0]);
+            let mut candidates = places.take(READERS_PAIRED).map(|place| self.reader(place));
+            let found = candidates.find(|&and| {
+                matches!(self.kinds[and as usize], Kind::And { .. })
+                    && self.partners[and as usize] == NONE
+                    && terms.values().iter().all(|&term| self.reads(and, term))
+            });
+            if let Some(and) = found {
+                self.partners[and as usize] = xor;
+                self.partners[xor as usize] = and;
+                // The AND is as urgent as its partner.
+                let [own, other] = [and, xor].map(|operation| self.priorities[operation as usize]);
+                self.priorities[and as usize] = own.max(other);
+            }
+        }
+    }
+
+    fn reads(&self, operation: u32, value: u32) -> bool {
+        let mut is_there = false;
+        self.kinds[operation as usize].operands(|operand| is_there |= operand == value);
+        is_there
+    }
+
+    /// The cell in which a value is.
+    pub(crate) fn cell(&self, value: u32) -> usize {
+        usize::from(self.cells[value as usize])
+    }
+
+    /// The cell that issues an operation.
+    pub(crate) fn issuer(&self, operation: u32) -> usize {
+        match self.kinds[operation as usize] {
+            Kind::Move { value } => self.cell(value),
+            _ => self.cell(operation),
+        }
     }
 
     /// Places of the readers of a value, for [`Graph::reader`].
@@ -122,6 +194,7 @@ impl Graph {
     pub(crate) fn copy(&mut self, value: u32, reader: u32) -> u32 {
         let copy = self.kinds.len() as u32;
         self.kinds.push(Kind::Xor { terms: Sum::one(value) });
+        self.cells.push(self.cells[value as usize]);
         self.readers.push(reader);
         self.starts.push(self.readers.len() as u32);
         self.waiting.push(0);

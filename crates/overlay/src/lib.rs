@@ -21,17 +21,21 @@ mod memory;
 pub mod netlist;
 pub mod operations;
 pub mod parameters;
+mod partition;
 mod ports;
 pub mod record;
 pub mod registers;
 pub mod row_queue;
 pub mod schedule;
+mod scheduled;
+mod scheduler;
 pub mod sifo;
 #[cfg(feature = "verilator")]
 pub mod simulation;
 pub mod software;
 mod spill;
 pub mod stream;
+mod sum;
 mod wire_memory;
 pub mod word;
 

@@ -8,56 +8,8 @@
 use crate::OverlayError;
 use crate::memory::MemoryBound;
 use crate::netlist::{Literal, Netlist, Node};
-
-/// XOR of at most three values, and possibly the constant 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
-    length: u8,
-    is_not: bool,
-    values: [u32; 3],
-}
-
-impl Sum {
-    pub(crate) fn one(value: u32) -> Sum {
-        Sum { length: 1, is_not: false, values: [value, 0, 0] }
-    }
-
-    /// The values.
-    pub fn values(&self) -> &[u32] {
-        &self.values[..usize::from(self.length)]
-    }
-
-    /// The values, to rename them.
-    pub(crate) fn values_mut(&mut self) -> &mut [u32] {
-        &mut self.values[..usize::from(self.length)]
-    }
-
-    /// Whether the sum is complemented.
-    pub fn is_not(&self) -> bool {
-        self.is_not
-    }
-
-    fn not_if(mut self, is_not: bool) -> Sum {
-        self.is_not ^= is_not;
-        self
-    }
-
-    /// `self ^ other`, if at most three values are left.
-    fn plus(mut self, other: &Sum) -> Option<Sum> {
-        for &value in other.values() {
-            if let Some(place) = self.values().iter().position(|&own| own == value) {
-                self.length -= 1;
-                self.values[place] = self.values[usize::from(self.length)];
-            } else {
-                // A full sum may yet shrink, but that is too rare to look for.
-                *self.values.get_mut(usize::from(self.length))? = value;
-                self.length += 1;
-            }
-        }
-        self.is_not ^= other.is_not;
-        Some(self)
-    }
-}
+pub use crate::sum::Sum;
+use crate::sum::Terms;
 
 /// What an operation computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +42,11 @@ pub enum Kind {
         /// The sum.
         terms: Sum,
     },
+    /// Gives the label of a value of another cell to the cell of this operation.
+    Move {
+        /// The value.
+        value: u32,
+    },
     /// Gives the label of a value to the host, which stores it.
     Spill {
         /// The value.
@@ -115,7 +72,7 @@ impl Kind {
     pub fn operands(&self, mut visit: impl FnMut(u32)) {
         match self {
             Kind::Load { .. } | Kind::Fill { .. } => {}
-            Kind::Spill { value } => visit(*value),
+            Kind::Spill { value } | Kind::Move { value } => visit(*value),
             Kind::And { a, b, post, .. } => {
                 a.values().iter().chain(b.values()).chain(post.values()).for_each(|&v| visit(v));
             }
@@ -131,7 +88,7 @@ impl Kind {
     pub(crate) fn operands_mut(&mut self, mut visit: impl FnMut(&mut u32)) {
         match self {
             Kind::Load { .. } | Kind::Fill { .. } => {}
-            Kind::Spill { value } => visit(value),
+            Kind::Spill { value } | Kind::Move { value } => visit(value),
             Kind::And { a, b, post, .. } => {
                 let sums = [a, b, post].into_iter();
                 sums.flat_map(|sum| sum.values_mut().iter_mut()).for_each(visit);
@@ -148,9 +105,13 @@ impl Kind {
 pub struct Operations {
     /// All operations.
     pub list: Vec<Kind>,
+    /// The cell of each of them, in which its value is.
+    pub cells: Vec<u8>,
 }
 
 struct Fuser {
+    /// Whether each node is an operand of an AND.
+    is_operand: Vec<bool>,
     /// Users of each node; outputs count.
     fan_out: Vec<u32>,
     /// Longest chain of ANDs from the inputs.
@@ -161,15 +122,17 @@ struct Fuser {
     found: Vec<Kind>,
     /// The node whose value each of them makes.
     owners: Vec<u32>,
+    /// The last XOR that reads the value of each of them, or [`NONE`].
+    xors: Vec<u32>,
 }
 
 const NONE: u32 = u32::MAX;
 
 /// Bytes for each node of a netlist while its operations are found, the netlist included.
-const NODE_BYTES: u64 = (size_of::<Node>() + size_of::<Sum>() + 2 * size_of::<u32>()) as u64;
+const NODE_BYTES: u64 = (size_of::<Node>() + size_of::<Sum>() + 2 * size_of::<u32>() + 1) as u64;
 
-/// Bytes for each operation then: itself before and after it is put into order, its owner and its place.
-const FOUND_BYTES: u64 = 2 * (size_of::<Kind>() + size_of::<u32>()) as u64;
+/// Bytes for each operation then: itself before and after it is put into order, its owner, its last XOR and its place.
+const FOUND_BYTES: u64 = (2 * size_of::<Kind>() + 3 * size_of::<u32>()) as u64;
 
 /// The operations of a netlist.
 pub fn operations(netlist: &Netlist) -> Operations {
@@ -190,11 +153,13 @@ pub fn operations_within(
     let fan_out = fan_out(netlist);
     let count = netlist.nodes.len();
     let mut fuser = Fuser {
+        is_operand: are_operands(netlist),
         fan_out,
         depth: vec![0; count],
         sums: vec![Sum::default(); count],
         found: Vec::new(),
         owners: Vec::new(),
+        xors: Vec::new(),
     };
     let (mut and_index, mut input) = (0, 0);
     for (number, node) in netlist.nodes.iter().enumerate() {
@@ -233,6 +198,17 @@ pub fn operations_within(
 /// Nodes after which the bound on memory is looked at again.
 const CHECK_NODES: usize = 4096;
 
+/// Whether each node is an operand of an AND.
+fn are_operands(netlist: &Netlist) -> Vec<bool> {
+    let mut is_operand = vec![false; netlist.nodes.len()];
+    for node in &netlist.nodes {
+        if let Node::And(a, b) = node {
+            (is_operand[a.node()], is_operand[b.node()]) = (true, true);
+        }
+    }
+    is_operand
+}
+
 /// Users of each node, those of XORs that nobody uses left out.
 fn fan_out(netlist: &Netlist) -> Vec<u32> {
     let mut fan_out = vec![0; netlist.nodes.len()];
@@ -252,22 +228,50 @@ fn fan_out(netlist: &Netlist) -> Vec<u32> {
 impl Fuser {
     /// Makes an operation, whose value is that of the node.
     fn make(&mut self, node: usize, kind: Kind) {
-        self.sums[node] = Sum::one(self.found.len() as u32);
+        let value = self.found.len() as u32;
+        if let Kind::Xor { terms } = kind {
+            terms.values().iter().for_each(|&term| self.xors[term as usize] = value);
+        }
+        self.sums[node] = Sum::one(value);
         self.found.push(kind);
         self.owners.push(node as u32);
+        self.xors.push(NONE);
+    }
+
+    /// `x ^ y`, if at most three values are left. A XOR that is there takes the place of its terms: the sum of a full adder
+    /// is that of two operands of its carry's AND.
+    fn sum(&self, x: &Sum, y: &Sum) -> Option<Sum> {
+        let mut terms = Terms::of(x, y);
+        while let Some((value, sum)) = self.contained(&terms) {
+            terms.add(&sum);
+            terms.add(&Sum::one(value));
+        }
+        terms.into_sum()
+    }
+
+    /// A XOR operation all of whose terms are among `terms`, and its sum.
+    fn contained(&self, terms: &Terms) -> Option<(u32, Sum)> {
+        let values = terms.values();
+        let xors = values.iter().map(|&value| self.xors[value as usize]);
+        xors.filter(|&xor| xor != NONE).find_map(|xor| match self.found[xor as usize] {
+            Kind::Xor { terms } if terms.values().iter().all(|term| values.contains(term)) => {
+                Some((xor, terms))
+            }
+            _ => None,
+        })
     }
 
     /// Makes a XOR operation of the sum of a node.
     fn materialise(&mut self, node: usize) {
         let terms = self.sums[node];
-        if terms.length > 1 {
+        if terms.values().len() > 1 {
             self.make(node, Kind::Xor { terms });
         }
     }
 
     /// A wire as a sum of at most `length` values.
-    fn operand(&mut self, literal: Literal, length: u8) -> Sum {
-        if self.sums[literal.node()].length > length {
+    fn operand(&mut self, literal: Literal, length: usize) -> Sum {
+        if self.sums[literal.node()].values().len() > length {
             self.materialise(literal.node());
         }
         self.sums[literal.node()].not_if(literal.is_not())
@@ -280,18 +284,24 @@ impl Fuser {
             return;
         }
         loop {
-            if let Some(sum) = self.sums[x].plus(&self.sums[y]) {
+            if let Some(sum) = self.sum(&self.sums[x], &self.sums[y]) {
                 self.sums[node] = sum;
+                // An AND reads it as one label, and so should the sums that contain it.
+                if sum.values().len() == 3 && self.is_operand[node] {
+                    self.materialise(node);
+                }
                 return;
             }
-            let longer = |a: usize| (self.sums[a].length, self.fan_out[a]);
+            let longer = |a: usize| (self.sums[a].values().len(), self.fan_out[a]);
             self.materialise(if longer(x) >= longer(y) { x } else { y });
         }
     }
 
     /// Lets the AND that makes `x`, which nobody else uses, add `y`, if that does not delay it.
     fn absorb(&mut self, node: usize, x: usize, y: usize) -> bool {
-        let (&[value], false) = (self.sums[x].values(), self.sums[x].is_not) else { return false };
+        let (&[value], false) = (self.sums[x].values(), self.sums[x].is_not()) else {
+            return false;
+        };
         if self.fan_out[x] != 1 || self.depth[y] >= self.depth[x] {
             return false;
         }
@@ -300,8 +310,8 @@ impl Fuser {
         if self.owners[value as usize] != x as u32 {
             return false;
         }
-        let mut sum = post.plus(&self.sums[y]).filter(|sum| sum.length <= 2);
-        if sum.is_none() && post.length < 2 {
+        let mut sum = post.plus(&self.sums[y]).filter(|sum| sum.values().len() <= 2);
+        if sum.is_none() && post.values().len() < 2 {
             self.materialise(y);
             sum = post.plus(&self.sums[y]);
         }
@@ -313,12 +323,16 @@ impl Fuser {
     }
 }
 
-/// Renumbers operations so that each follows those that it reads.
+/// Renumbers operations so that each follows those that it reads. Loads and XORs come where they are first needed, so that
+/// their labels do not live longer than they must.
 fn in_order(found: Vec<Kind>) -> Operations {
     let mut place = vec![NONE; found.len()];
     let mut list = Vec::with_capacity(found.len());
     let mut stack = Vec::new();
     for first in 0..found.len() as u32 {
+        if matches!(found[first as usize], Kind::Load { .. } | Kind::Xor { .. }) {
+            continue;
+        }
         stack.push(first);
         while let Some(&value) = stack.last() {
             if place[value as usize] != NONE {
@@ -338,7 +352,8 @@ fn in_order(found: Vec<Kind>) -> Operations {
             }
         }
     }
-    Operations { list }
+    let cells = vec![0; list.len()];
+    Operations { list, cells }
 }
 
 fn renamed(mut kind: Kind, place: &[u32]) -> Kind {

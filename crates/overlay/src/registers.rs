@@ -38,6 +38,7 @@ registers! {
     0x24 STALLS_HIGH "its high half; read only"
     0x28 WORDS_LOW "words taken in this run, with the header, low half; read only"
     0x2c WORDS_HIGH "its high half; read only"
+    0x30 CELLS "cells of the device; read only"
     0x40 START "start value of the hash, four registers, lowest first; write only"
     0x50 DELTA "offset, four registers, lowest first; write only"
 }

@@ -2,6 +2,7 @@
 
 use phineus_crypto::{Block, GarbledGate};
 
+use crate::OverlayError;
 use crate::device::{Moved, OverlayDevice, Pause, Streams};
 use crate::registers::{self, Register};
 
@@ -50,17 +51,53 @@ struct RawStreams {
     clocks: u64,
 }
 
-unsafe extern "C" {
-    fn ovl_open() -> *mut Model;
-    fn ovl_close(model: *mut Model);
-    fn ovl_word_lanes() -> u32;
-    fn ovl_write(model: *mut Model, address: u32, value: u32);
-    fn ovl_read(model: *mut Model, address: u32) -> u32;
-    fn ovl_run(model: *mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32;
+/// The functions of a model in C++; `hw/ip/overlay/tb/ovl_shim.cpp` has them.
+struct Functions {
+    cells: u32,
+    open: unsafe extern "C" fn() -> *mut Model,
+    close: unsafe extern "C" fn(model: *mut Model),
+    word_lanes: unsafe extern "C" fn() -> u32,
+    write: unsafe extern "C" fn(model: *mut Model, address: u32, value: u32),
+    read: unsafe extern "C" fn(model: *mut Model, address: u32) -> u32,
+    run: unsafe extern "C" fn(*mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32,
+}
+
+/// Declares the functions of the models that `build.rs` made.
+macro_rules! models {
+    ($($cells:literal: $open:ident, $close:ident, $word_lanes:ident, $write:ident, $read:ident, $run:ident;)*) => {
+        unsafe extern "C" {
+            $(
+                fn $open() -> *mut Model;
+                fn $close(model: *mut Model);
+                fn $word_lanes() -> u32;
+                fn $write(model: *mut Model, address: u32, value: u32);
+                fn $read(model: *mut Model, address: u32) -> u32;
+                fn $run(model: *mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32;
+            )*
+        }
+
+        const MODELS: &[Functions] = &[$(Functions {
+            cells: $cells,
+            open: $open,
+            close: $close,
+            word_lanes: $word_lanes,
+            write: $write,
+            read: $read,
+            run: $run,
+        },)*];
+    };
+}
+
+include!(concat!(env!("OUT_DIR"), "/models.rs"));
+
+/// Numbers of cells of the devices that can be simulated.
+pub fn simulated_cells() -> Vec<u32> {
+    MODELS.iter().map(|model| model.cells).collect()
 }
 
 /// A simulated device. It is opened in its reset state.
 pub struct Simulation {
+    functions: &'static Functions,
     model: *mut Model,
     stall_seed: u64,
     clocks: u64,
@@ -68,11 +105,25 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Opens a device whose host is always ready.
+    /// Opens a device of one cell whose host is always ready.
     pub fn open() -> Simulation {
+        Simulation::of(&MODELS[0])
+    }
+
+    /// Opens a device of several cells whose host is always ready.
+    ///
+    /// # Errors
+    /// [`OverlayError::NotSimulated`] if this program was built without a model of so many cells.
+    pub fn open_with(cells: u32) -> Result<Simulation, OverlayError> {
+        let functions = MODELS.iter().find(|model| model.cells == cells);
+        let simulated = simulated_cells();
+        functions.map(Simulation::of).ok_or(OverlayError::NotSimulated { cells, simulated })
+    }
+
+    fn of(functions: &'static Functions) -> Simulation {
         // SAFETY: makes a model that nothing else points to.
-        let model = unsafe { ovl_open() };
-        Simulation { model, stall_seed: 0, clocks: 0, state: RawState::default() }
+        let model = unsafe { (functions.open)() };
+        Simulation { functions, model, stall_seed: 0, clocks: 0, state: RawState::default() }
     }
 
     /// Lets the host be slow at random, on each stream by itself; 0 is a host that is always ready.
@@ -89,21 +140,21 @@ impl Simulation {
 
 impl Drop for Simulation {
     fn drop(&mut self) {
-        // SAFETY: `ovl_open` made it, and this is its last use.
-        unsafe { ovl_close(self.model) }
+        // SAFETY: the model was made by these functions, and this is its last use.
+        unsafe { (self.functions.close)(self.model) }
     }
 }
 
 impl OverlayDevice for Simulation {
     fn read(&mut self, register: Register) -> u32 {
         // SAFETY: the model lives as long as `self`, which is borrowed exclusively.
-        unsafe { ovl_read(self.model, register.address.into()) }
+        unsafe { (self.functions.read)(self.model, register.address.into()) }
     }
 
     fn write(&mut self, register: Register, number: u8, value: u32) {
         let address = u32::from(register.address + 4 * number);
         // SAFETY: as above.
-        unsafe { ovl_write(self.model, address, value) }
+        unsafe { (self.functions.write)(self.model, address, value) }
         if register == registers::CONTROL {
             self.state = RawState { random: self.stall_seed, ..RawState::default() };
         }
@@ -112,7 +163,9 @@ impl OverlayDevice for Simulation {
     fn transfer(&mut self, streams: Streams<'_>, moved: &mut Moved) -> Pause {
         assert_eq!(streams.labels.len(), streams.label_results.len(), "lengths agree");
         // SAFETY: returns a constant.
-        let word_quads = unsafe { ovl_word_lanes() } as usize / 2;
+        let word_quads = unsafe { (self.functions.word_lanes)() } as usize / 2;
+        let cells = self.functions.cells as usize;
+        assert_eq!(streams.rows_in.len() % cells, 0, "a beat has a place for each cell");
         let mut raw = RawStreams {
             words: streams.quads.as_ptr(),
             word_count: (streams.quads.len() / word_quads) as u64,
@@ -122,7 +175,7 @@ impl OverlayDevice for Simulation {
             label_count: streams.labels.len() as u64,
             labels_sent: moved.labels,
             rows_in: streams.rows_in.as_ptr(),
-            rows_in_count: streams.rows_in.len() as u64,
+            rows_in_count: (streams.rows_in.len() / cells) as u64,
             rows_in_sent: moved.rows_in,
             rows: streams.rows.as_mut_ptr(),
             rows_max: streams.rows.len() as u64,
@@ -136,7 +189,7 @@ impl OverlayDevice for Simulation {
         };
         // SAFETY: all pointers are to slices that live until the call returns, with these lengths; labels and rows are
         // plain bytes of 16 and 32, and the machine is little-endian, as the check below says.
-        let pause = unsafe { ovl_run(self.model, &mut raw, &mut self.state) };
+        let pause = unsafe { (self.functions.run)(self.model, &mut raw, &mut self.state) };
         self.clocks += raw.clocks;
         *moved = Moved {
             words: raw.words_sent,

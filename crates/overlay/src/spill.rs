@@ -7,41 +7,44 @@
 use std::collections::BinaryHeap;
 
 use crate::operations::{Kind, Operations};
+use crate::parameters::CELLS_MAX;
 
 /// Position of a use that never comes.
 const NEVER: u32 = u32::MAX;
 
 /// Bytes for each operation while spills are found, besides the two lists: six tables of numbers, and of six operands
 /// at most the uses and their entries in the heap.
-pub(crate) const SPILLER_BYTES: u64 = 6 * 4 + 6 * (4 + 8);
+pub(crate) const SPILLER_BYTES: u64 = 6 * 4 + 6 * (4 + 8) + 1;
 
 /// Bytes for each operation while [`peak_in_order`] counts.
 pub(crate) const PEAK_BYTES: u64 = 2 * size_of::<u32>() as u64;
 
-/// The most values that live at once if operations are done in their order.
+/// The most values that live at once in one cell if operations are done in their order.
 pub(crate) fn peak_in_order(operations: &Operations) -> u64 {
+    let cell = |value: u32| usize::from(operations.cells[value as usize]);
     let mut uses = vec![0_u32; operations.list.len()];
     operations.list.iter().for_each(|kind| kind.operands(|value| uses[value as usize] += 1));
     let mut remaining = uses.clone();
-    let (mut live, mut peak) = (0_u64, 0);
+    let (mut live, mut peak) = ([0_u64; CELLS_MAX as usize], 0);
     for (value, kind) in operations.list.iter().enumerate() {
         kind.operands(|operand| {
             remaining[operand as usize] -= 1;
-            live -= u64::from(remaining[operand as usize] == 0);
+            live[cell(operand)] -= u64::from(remaining[operand as usize] == 0);
         });
-        live += u64::from(uses[value] > 0);
-        peak = peak.max(live);
+        let own = &mut live[cell(value as u32)];
+        *own += u64::from(uses[value] > 0);
+        peak = peak.max(*own);
     }
     peak
 }
 
-/// The same operations, with spills and fills, so that at most `capacity` values live at once in their order.
+/// The same operations, with spills and fills, so that at most `capacity` values live at once in a cell in their order.
 pub(crate) fn spilled(operations: &Operations, capacity: usize) -> Operations {
     let mut spiller = Spiller::new(operations, capacity);
     for (position, kind) in operations.list.iter().enumerate() {
         spiller.step(position as u32, kind);
     }
-    Operations { list: spiller.list }
+    Operations { list: spiller.list, cells: spiller.cells }
 }
 
 struct Spiller<'a> {
@@ -56,10 +59,12 @@ struct Spiller<'a> {
     places: Vec<u32>,
     /// The operation that spilled a value, or `NEVER`.
     spills: Vec<u32>,
-    live: usize,
-    /// Values by next use. Entries of the past remain until they are popped.
-    farthest: BinaryHeap<(u32, u32)>,
+    /// Values in each cell.
+    live: [usize; CELLS_MAX as usize],
+    /// Values of each cell by next use. Entries of the past remain until they are popped.
+    farthest: [BinaryHeap<(u32, u32)>; CELLS_MAX as usize],
     list: Vec<Kind>,
+    cells: Vec<u8>,
 }
 
 impl<'a> Spiller<'a> {
@@ -87,10 +92,20 @@ impl<'a> Spiller<'a> {
             uses,
             places: vec![NEVER; count],
             spills: vec![NEVER; count],
-            live: 0,
-            farthest: BinaryHeap::new(),
+            live: [0; CELLS_MAX as usize],
+            farthest: Default::default(),
             list: Vec::with_capacity(count + count / 8),
+            cells: Vec::with_capacity(count + count / 8),
         }
+    }
+
+    fn cell(&self, value: u32) -> usize {
+        usize::from(self.operations.cells[value as usize])
+    }
+
+    fn push(&mut self, kind: Kind, cell: usize) {
+        self.list.push(kind);
+        self.cells.push(cell as u8);
     }
 
     fn next_use(&self, value: u32) -> u32 {
@@ -103,7 +118,7 @@ impl<'a> Spiller<'a> {
         kind.operands(|value| operands.push(value));
         for &value in &operands {
             if self.places[value as usize] == NEVER {
-                self.make_space(position);
+                self.make_space(position, self.cell(value));
                 self.fill(value);
             }
         }
@@ -114,24 +129,25 @@ impl<'a> Spiller<'a> {
             match self.next_use(value) {
                 NEVER => {
                     self.places[value as usize] = NEVER;
-                    self.live -= 1;
+                    self.live[self.cell(value)] -= 1;
                 }
-                next => self.farthest.push((next, value)),
+                next => self.farthest[self.cell(value)].push((next, value)),
             }
         }
         let has_uses = self.next_use(position) != NEVER;
         if has_uses {
-            self.make_space(position);
+            self.make_space(position, self.cell(position));
             self.enter(position);
         }
-        self.list.push(renamed);
+        self.push(renamed, self.cell(position));
     }
 
     /// Notes that the next operation makes the label of a value.
     fn enter(&mut self, value: u32) {
         self.places[value as usize] = self.list.len() as u32;
-        self.live += 1;
-        self.farthest.push((self.next_use(value), value));
+        let cell = self.cell(value);
+        self.live[cell] += 1;
+        self.farthest[cell].push((self.next_use(value), value));
     }
 
     fn fill(&mut self, value: u32) {
@@ -139,34 +155,35 @@ impl<'a> Spiller<'a> {
             Kind::Load { input } => Kind::Load { input },
             Kind::And { .. }
             | Kind::Xor { .. }
+            | Kind::Move { .. }
             | Kind::Output { .. }
             | Kind::Spill { .. }
             | Kind::Fill { .. } => Kind::Fill { spill: self.spills[value as usize] },
         };
         self.enter(value);
-        self.list.push(fill);
+        self.push(fill, self.cell(value));
     }
 
-    /// Lets values leave until one more fits; those that the operation at `position` reads stay.
-    fn make_space(&mut self, position: u32) {
-        while self.live >= self.capacity {
-            let Some((next, value)) = self.farthest.pop() else { return };
+    /// Lets values leave a cell until one more fits; those that the operation at `position` reads stay.
+    fn make_space(&mut self, position: u32, cell: usize) {
+        while self.live[cell] >= self.capacity {
+            let Some((next, value)) = self.farthest[cell].pop() else { return };
             let is_current = self.places[value as usize] != NEVER && self.next_use(value) == next;
             if !is_current {
                 continue;
             }
             if next <= position {
                 // Nothing is used later than this operation.
-                self.farthest.push((next, value));
+                self.farthest[cell].push((next, value));
                 return;
             }
             let is_input = matches!(self.operations.list[value as usize], Kind::Load { .. });
             if !is_input && self.spills[value as usize] == NEVER {
                 self.spills[value as usize] = self.list.len() as u32;
-                self.list.push(Kind::Spill { value: self.places[value as usize] });
+                self.push(Kind::Spill { value: self.places[value as usize] }, cell);
             }
             self.places[value as usize] = NEVER;
-            self.live -= 1;
+            self.live[cell] -= 1;
         }
     }
 }

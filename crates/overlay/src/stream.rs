@@ -1,14 +1,14 @@
 //! [`Stream`]: the command stream of a program, as a file.
 //!
-//! All numbers are little-endian. A header of one word: "OVL1", version (16 bits), logarithms of banks and rows
-//! (8 bits each), hash of the parameters, words that follow, ANDs, cycles (64 bits each). Then the words. Both go to
-//! the device. What only the host needs follows: the hash of the program (32 bytes), the numbers of loads and of
+//! All numbers are little-endian. A header of one word, in its first lane: "OVL1", version (16 bits), logarithms of banks and rows
+//! (8 bits each), hash of the parameters, words that follow, ANDs, cycles, cells (64 bits each). Then the words, each with a
+//! lane for each cell. Both go to the device. What only the host needs follows: the hash of the program (32 bytes), the numbers of loads and of
 //! outputs (64 bits each), the inputs in the order of their loads and the outputs in the order of their results (32
 //! bits each), and the CRC-32 of everything before it. In both lists, bit 31 marks labels that the host stores for a
 //! time: those among the outputs are numbered from 0, and a load with the same number takes one back.
 
 use crate::OverlayError;
-use crate::parameters::{HEADER_QUADS, Parameters, VERSION};
+use crate::parameters::{CELLS_MAX, HEADER_QUADS, Parameters, VERSION};
 use crate::schedule::{STORED, Schedule};
 use crate::word::{WRITE_LOAD, Word, WordKind};
 
@@ -33,25 +33,27 @@ pub struct Stream {
 impl Stream {
     /// Encodes a schedule.
     pub fn new(schedule: &Schedule, parameters: Parameters, program: [u8; 32]) -> Stream {
-        let size = parameters.word_quads();
-        let mut quads = vec![0; size * (1 + schedule.words.len())];
+        let (size, cells) = (parameters.lane_quads(), parameters.cells as usize);
+        let mut quads = vec![0; size * (cells + schedule.words.len())];
         let sizes = u64::from(parameters.bank_bits) << 48 | u64::from(parameters.row_bits) << 56;
         let header = [
             u64::from(MAGIC) | u64::from(VERSION) << 32 | sizes,
             parameters.hash(),
-            schedule.words.len() as u64,
+            (schedule.words.len() / cells) as u64,
             schedule.figures.ands,
             schedule.figures.cycles,
+            parameters.cells.into(),
         ];
         quads[..HEADER_QUADS].copy_from_slice(&header);
-        let mut crc = crc32fast::Hasher::new();
-        update(&mut crc, &quads[..size]);
-        for (word, quads) in schedule.words.iter().zip(quads[size..].chunks_exact_mut(size)) {
+        let (header, rest) = quads.split_at_mut(cells * size);
+        let mut crcs = crcs(header, size);
+        let lanes = schedule.words.iter().zip(rest.chunks_exact_mut(size));
+        for ((word, quads), cell) in lanes.zip((0..cells).cycle()) {
             if word.kind == WordKind::Issue {
                 word.encode(parameters, quads);
-                update(&mut crc, quads);
+                update(&mut crcs[cell], quads);
             } else {
-                let crc = std::mem::take(&mut crc).finalize();
+                let crc = std::mem::take(&mut crcs[cell]).finalize();
                 Word { index: crc, ..*word }.encode(parameters, quads);
             }
         }
@@ -80,10 +82,21 @@ impl Stream {
         self.quads[4]
     }
 
-    /// The words after the header.
+    /// The lanes of the words after the header: of each word one for each cell.
     pub fn words(&self) -> impl Iterator<Item = Word> {
-        let size = self.parameters.word_quads();
-        self.quads[size..].chunks_exact(size).map(|quads| Word::decode(self.parameters, quads))
+        let lanes =
+            self.quads[self.parameters.word_quads()..].chunks_exact(self.parameters.lane_quads());
+        lanes.map(|quads| Word::decode(self.parameters, quads))
+    }
+
+    /// The words after the header, each as the lanes of its cells.
+    pub fn steps(&self) -> impl Iterator<Item = Vec<Word>> {
+        let mut words = self.words();
+        let cells = self.parameters.cells as usize;
+        std::iter::from_fn(move || {
+            let lanes: Vec<Word> = words.by_ref().take(cells).collect();
+            (!lanes.is_empty()).then_some(lanes)
+        })
     }
 
     /// Checks that the words have the ANDs, loads and outputs that are stated, and that labels which the host stores are
@@ -95,11 +108,13 @@ impl Stream {
         let is_known = |&number: &u32| number & STORED == 0 || number & !STORED < count;
         let (mut ands, mut loads, mut outputs) = (0, 0, 0);
         let mut is_gate_known = true;
-        for word in self.words() {
-            ands += u64::from(word.has_and());
-            loads += usize::from(word.writes[WRITE_LOAD].is_some());
-            outputs += usize::from(word.is_output);
-            is_gate_known &= !word.has_and() || u64::from(word.index) < self.and_count();
+        for lanes in self.steps() {
+            loads += usize::from(lanes.iter().any(|word| word.writes[WRITE_LOAD].is_some()));
+            outputs += lanes.iter().filter(|word| word.is_output).count();
+            for word in lanes.iter().filter(|word| word.has_and()) {
+                ands += 1;
+                is_gate_known &= u64::from(word.index) < self.and_count();
+            }
         }
         let counts = (self.and_count(), self.loads.len(), self.outputs.len());
         let is_right = is_numbered && is_gate_known && (ands, loads, outputs) == counts;
@@ -142,11 +157,14 @@ impl Stream {
         if !(1..=6).contains(&bank_bits) || !(1..=24).contains(&row_bits) {
             return Err(OverlayError::OtherParameters { bank_bits, row_bits });
         }
-        let parameters = Parameters { bank_bits, row_bits };
-        if reader.quad()? != parameters.hash() {
+        let hash = reader.quad()?;
+        let word_count = reader.quad()?;
+        reader.at = 8 * (HEADER_QUADS - 1);
+        let cells = u32::try_from(reader.quad()?).unwrap_or(0);
+        let parameters = Parameters { bank_bits, row_bits, cells };
+        if hash != parameters.hash() || !(1..=CELLS_MAX).contains(&cells) {
             return Err(OverlayError::OtherParameters { bank_bits, row_bits });
         }
-        let word_count = reader.quad()?;
         let size = parameters.word_quads();
         let quad_count = usize::try_from(word_count)
             .ok()
@@ -171,28 +189,42 @@ impl Stream {
     }
 }
 
+/// Of each lane, the CRC of the header.
+fn crcs(header: &[u64], lane_quads: usize) -> Vec<crc32fast::Hasher> {
+    let lanes = header.chunks_exact(lane_quads);
+    lanes
+        .map(|quads| {
+            let mut crc = crc32fast::Hasher::new();
+            update(&mut crc, quads);
+            crc
+        })
+        .collect()
+}
+
 fn update(crc: &mut crc32fast::Hasher, quads: &[u64]) {
     quads.iter().for_each(|quad| crc.update(&quad.to_le_bytes()));
 }
 
 /// Compares the check words, as the device does.
 fn check(parameters: Parameters, quads: &[u64]) -> Result<(), OverlayError> {
-    let size = parameters.word_quads();
-    let (header, words) = quads.split_at(size);
-    let mut crc = crc32fast::Hasher::new();
-    update(&mut crc, header);
-    let count = words.len() / size;
-    for (number, quads) in words.chunks_exact(size).enumerate() {
+    let (size, cells) = (parameters.lane_quads(), parameters.cells as usize);
+    let (header, lanes) = quads.split_at(cells * size);
+    let mut crcs = crcs(header, size);
+    let count = lanes.len() / (cells * size);
+    let mut first = WordKind::Issue;
+    for (lane, quads) in lanes.chunks_exact(size).enumerate() {
+        let (number, cell) = (lane / cells, lane % cells);
         let word = Word::decode(parameters, quads);
         let is_last = number + 1 == count;
-        if word.kind == WordKind::Issue {
-            update(&mut crc, quads);
+        first = if cell == 0 { word.kind } else { first };
+        if word.kind == WordKind::Issue && first == word.kind {
+            update(&mut crcs[cell], quads);
             if !is_last {
                 continue;
             }
         }
-        let found = std::mem::take(&mut crc).finalize();
-        if word.index != found || is_last != (word.kind == WordKind::Last) {
+        let found = std::mem::take(&mut crcs[cell]).finalize();
+        if first != word.kind || word.index != found || is_last != (word.kind == WordKind::Last) {
             return Err(OverlayError::Corrupt { word: number as u64 });
         }
     }

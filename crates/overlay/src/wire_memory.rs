@@ -1,4 +1,4 @@
-//! [`WireMemory`]: which rows of which banks are free, and when each bank is written.
+//! [`WireMemory`]: which rows of which banks of a cell are free, and when each bank and the load port are written.
 
 use crate::parameters::{AND_LATENCY, Parameters};
 use crate::word::Address;
@@ -16,6 +16,8 @@ pub(crate) struct WireMemory {
     rows: u32,
     /// Banks that are written, by cycle.
     written: [u64; HORIZON],
+    /// Whether the load port writes, by cycle.
+    loading: [bool; HORIZON],
     live: u64,
     /// The most labels at once.
     pub(crate) peak: u64,
@@ -31,6 +33,7 @@ impl WireMemory {
             fresh: vec![0; banks],
             rows: 1 << parameters.row_bits,
             written: [0; HORIZON],
+            loading: [false; HORIZON],
             live: 0,
             peak: 0,
             next: 0,
@@ -40,7 +43,19 @@ impl WireMemory {
     /// Begins a cycle.
     pub(crate) fn begin(&mut self, cycle: u64) {
         // That of the cycle before is over.
-        self.written[(cycle as usize + HORIZON - 1) % HORIZON] = 0;
+        let before = (cycle as usize + HORIZON - 1) % HORIZON;
+        self.written[before] = 0;
+        self.loading[before] = false;
+    }
+
+    /// Whether the load port is free in a cycle.
+    pub(crate) fn can_load(&self, write_cycle: u64) -> bool {
+        !self.loading[write_cycle as usize % HORIZON]
+    }
+
+    /// Takes the load port in a cycle.
+    pub(crate) fn load(&mut self, write_cycle: u64) {
+        self.loading[write_cycle as usize % HORIZON] = true;
     }
 
     /// Takes a row of the bank with the least penalty that is not written in this cycle.

@@ -1,11 +1,15 @@
-//! [`Word`]: one word of the command stream, which is what the cell does in one cycle.
+//! [`Word`]: one lane of a word of the command stream, which is what one cell does in one cycle.
 //!
-//! From the lowest bit: 12 read addresses, 4 write addresses (AND, X, Y, load), 12 flags of the reads, 4 flags of
-//! the writes, the output flag, 5 complements (a, b, post, X, Y), the end flag, 8 bits of idle cycles after the word,
-//! 32 bits of the gate index. A check word has the end flag, no operation, and the CRC-32 in the index; the last
-//! word has the end flag and 255 idle cycles as well.
+//! From the lowest bit: 12 read addresses, 5 write addresses (AND, X, Y, load, Z), 12 flags of operands of the AND, X and
+//! Y, 6 flags of terms of Z, 5 flags of the writes, the output flag, 6 complements (a, b, post, X, Y, Z), the end flag, 8
+//! bits of idle cycles after the word, 32 bits of the gate index; whether the result of X goes to another cell, the number
+//! of that cell (4 bits), and the address there. End flag and idle cycles are the same in all lanes of a word. A check word has the end flag, no operation, and the
+//! CRC-32 in the index; the last word has the end flag and 255 idle cycles as well.
+//!
+//! XOR unit Z has no read ports of its own. It adds any of the labels that the six ports of the AND read, whether or not
+//! they are operands of the AND: the sum of a full adder whose carry the AND makes, or any sum that ports left free read.
 
-use crate::parameters::{Parameters, READS, WRITES};
+use crate::parameters::{CELL_BITS, Parameters, READS, WRITES};
 
 /// Place of a label in the wire memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +31,9 @@ pub const PORT_X: usize = 6;
 /// As [`PORT_A`], of XOR unit Y.
 pub const PORT_Y: usize = 9;
 
+/// Ports of the AND, which XOR unit Z reads too.
+pub const AND_PORTS: usize = 6;
+
 /// The copy of a bank that each read port reads.
 pub const PORT_COPY: [usize; READS] = [0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0];
 
@@ -38,6 +45,11 @@ pub const WRITE_X: usize = 1;
 pub const WRITE_Y: usize = 2;
 /// Index of the write of the load.
 pub const WRITE_LOAD: usize = 3;
+/// Index of the write of XOR unit Z.
+pub const WRITE_Z: usize = 4;
+
+/// Complements of a word: a, b, post, X, Y, Z.
+pub const NOTS: usize = 6;
 
 /// Most idle cycles of one word.
 pub const IDLE_MAX: u8 = 254;
@@ -64,16 +76,22 @@ pub struct Word {
     pub kind: WordKind,
     /// Labels that are read, by port.
     pub reads: [Option<Address>; READS],
-    /// Labels that are written: AND, X, Y, load.
+    /// Whether the label of each port is an operand of the port's own unit: the AND, X or Y.
+    pub operands: [bool; READS],
+    /// Whether the label of each port of the AND is a term of XOR unit Z.
+    pub terms: [bool; AND_PORTS],
+    /// Labels that are written: AND, X, Y, load, Z.
     pub writes: [Option<Address>; WRITES],
     /// Whether the result of XOR unit X goes to the host.
     pub is_output: bool,
-    /// Complements of a, b, post, X, Y.
-    pub nots: [bool; 5],
+    /// Complements of a, b, post, X, Y, Z.
+    pub nots: [bool; NOTS],
     /// Cycles without an operation that follow.
     pub idle: u8,
     /// Number of the AND gate, or the CRC-32 of a check.
     pub index: u32,
+    /// The cell and the address there that the result of XOR unit X goes to.
+    pub moved: Option<(u8, Address)>,
 }
 
 /// Writes fields from the lowest bit on.
@@ -117,6 +135,18 @@ impl Word {
         self.writes[WRITE_AND].is_some()
     }
 
+    /// Addresses of the operands of a unit whose ports begin at `first`.
+    pub fn operands(&self, first: usize, ports: usize) -> impl Iterator<Item = Address> {
+        let ports = first..first + ports;
+        ports.filter(|&port| self.operands[port]).filter_map(|port| self.reads[port])
+    }
+
+    /// Addresses of the terms of XOR unit Z.
+    pub fn terms(&self) -> impl Iterator<Item = Address> {
+        let ports = (0..AND_PORTS).filter(|&port| self.terms[port]);
+        ports.filter_map(|port| self.reads[port])
+    }
+
     /// Writes the word into `quads`, which are zero.
     pub fn encode(&self, parameters: Parameters, quads: &mut [u64]) {
         let address_bits = parameters.address_bits() as usize;
@@ -125,8 +155,9 @@ impl Word {
             let Address { bank, row } = address.unwrap_or_default();
             bits.put(u64::from(row) << parameters.bank_bits | u64::from(bank), address_bits);
         }
-        let has = self.reads.iter().chain(&self.writes).map(Option::is_some);
-        let flags = has.chain([self.is_output]).chain(self.nots);
+        let reads = self.operands.into_iter().chain(self.terms);
+        let writes = self.writes.iter().map(Option::is_some);
+        let flags = reads.chain(writes).chain([self.is_output]).chain(self.nots);
         flags.for_each(|flag| bits.put(flag.into(), 1));
         let (end, idle) = match self.kind {
             WordKind::Issue => (0, self.idle),
@@ -136,29 +167,41 @@ impl Word {
         bits.put(end, 1);
         bits.put(idle.into(), 8);
         bits.put(self.index.into(), 32);
+        let (cell, Address { bank, row }) = self.moved.unwrap_or_default();
+        bits.put(self.moved.is_some().into(), 1);
+        bits.put(cell.into(), CELL_BITS as usize);
+        bits.put(u64::from(row) << parameters.bank_bits | u64::from(bank), address_bits);
     }
 
     /// The inverse of [`Word::encode`].
     pub fn decode(parameters: Parameters, quads: &[u64]) -> Word {
         let address_bits = parameters.address_bits() as usize;
         let mut bits = BitReader { quads, at: 0 };
+        let address = |bits: u64| Address {
+            bank: (bits & ((1 << parameters.bank_bits) - 1)) as u8,
+            row: (bits >> parameters.bank_bits) as u32,
+        };
         let mut places = [Address::default(); READS + WRITES];
         for place in &mut places {
-            let address = bits.take(address_bits);
-            let bank = (address & ((1 << parameters.bank_bits) - 1)) as u8;
-            *place = Address { bank, row: (address >> parameters.bank_bits) as u32 };
+            *place = address(bits.take(address_bits));
         }
-        let mut used = places.map(|place| (bits.take(1) == 1).then_some(place)).into_iter();
-        let reads = std::array::from_fn(|_| used.next().flatten());
-        let writes = std::array::from_fn(|_| used.next().flatten());
+        let operands: [bool; READS] = std::array::from_fn(|_| bits.take(1) == 1);
+        let terms: [bool; AND_PORTS] = std::array::from_fn(|_| bits.take(1) == 1);
+        let is_read = |port: usize| operands[port] || terms.get(port).is_some_and(|&term| term);
+        let reads = std::array::from_fn(|port| is_read(port).then_some(places[port]));
+        let writes =
+            std::array::from_fn(|write| (bits.take(1) == 1).then_some(places[READS + write]));
         let is_output = bits.take(1) == 1;
         let nots = std::array::from_fn(|_| bits.take(1) == 1);
         let (end, idle, index) = (bits.take(1), bits.take(8) as u8, bits.take(32) as u32);
+        let (is_moved, cell) = (bits.take(1) == 1, bits.take(CELL_BITS as usize) as u8);
+        let to = address(bits.take(address_bits));
+        let moved = is_moved.then_some((cell, to));
         let (kind, idle) = match (end, idle) {
             (0, idle) => (WordKind::Issue, idle),
             (_, LAST) => (WordKind::Last, 0),
             (_, _) => (WordKind::Check, 0),
         };
-        Word { kind, reads, writes, is_output, nots, idle, index }
+        Word { kind, reads, operands, terms, writes, is_output, nots, idle, index, moved }
     }
 }

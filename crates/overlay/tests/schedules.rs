@@ -8,7 +8,7 @@ use phineus_crypto::{Block, Delta, Prg};
 use phineus_overlay::OverlayError;
 use phineus_overlay::netlist::Netlist;
 use phineus_overlay::operations::operations;
-use phineus_overlay::parameters::Parameters;
+use phineus_overlay::parameters::{CELLS_MAX, Parameters};
 use phineus_overlay::registers::REGISTERS;
 use phineus_overlay::schedule::{Figures, schedule};
 use phineus_overlay::software::garble_in_software;
@@ -46,12 +46,38 @@ fn without_crc(word: Word) -> Word {
 fn circuits_are_garbled_as_in_software() {
     let (mut seeds, default) = (Seeds::fresh(), Parameters::default());
     let figures = compare("product", &circuits::product(64, 1), default, seeds.draw());
-    // Three exclusive ors for each AND, of which the cell does two in a cycle.
-    assert!(figures.cycles as f64 <= 1.6 * figures.ands as f64, "{figures:?}");
+    // Three exclusive ors for each AND, of which the cell does three in a cycle; one product alone is bound by its depth.
+    assert!(figures.cycles as f64 <= 1.11 * figures.ands as f64, "{figures:?}");
+    let figures = compare("products", &circuits::product(64, 8), default, seeds.draw());
+    assert!(figures.cycles as f64 <= 1.01 * figures.ands as f64, "{figures:?}");
     let figures = compare("matrix", &circuits::matrix_product(8, 6), default, seeds.draw());
-    assert!(figures.cycles as f64 <= 1.35 * figures.ands as f64, "{figures:?}");
+    assert!(figures.cycles as f64 <= 1.01 * figures.ands as f64, "{figures:?}");
     compare("AES-128", &circuits::aes128(), default, seeds.draw());
     compare("addition", &circuits::addition(64, 1), default, seeds.draw());
+}
+
+#[test]
+fn several_cells_garble_as_in_software() {
+    let mut seeds = Seeds::fresh();
+    let netlist = circuits::matrix_product(8, 6);
+    for cells in 1..=CELLS_MAX {
+        let parameters = Parameters::with_cells(cells);
+        let figures =
+            compare(&format!("matrix, {cells} cells"), &netlist, parameters, seeds.draw());
+        let per_and = figures.cycles as f64 / figures.ands as f64;
+        println!("{cells} cells: {per_and:.3} cycles per AND, {} moves", figures.moves);
+        // Inputs come one in a cycle, and the longest path takes 200 cycles.
+        let least = 1.0 / f64::from(cells) + 0.06;
+        assert!(per_and <= least, "{cells} cells: {figures:?}");
+    }
+    for cells in [2, 5, 16] {
+        let parameters = Parameters::with_cells(cells);
+        compare("AES-128, cells", &circuits::aes128(), parameters, seeds.draw());
+        compare("product, cells", &circuits::product(64, 1), parameters, seeds.draw());
+    }
+    let small = Parameters { bank_bits: 3, row_bits: 4, cells: 3 };
+    let figures = compare("small", &circuits::product(32, 4), small, seeds.draw());
+    assert!(figures.spills > 0, "{figures:?}");
 }
 
 #[test]
@@ -60,10 +86,10 @@ fn small_memories_spill_or_refuse() {
     let netlist = circuits::product(32, 4);
     let figures = compare("large", &netlist, Parameters::default(), seeds.draw());
     assert_eq!(figures.spills, 0);
-    let small = Parameters { bank_bits: 3, row_bits: 5 };
+    let small = Parameters { bank_bits: 3, row_bits: 5, cells: 1 };
     let figures = compare("small", &netlist, small, seeds.draw());
     assert!(figures.spills > 0, "{figures:?}");
-    let least = Parameters { bank_bits: 1, row_bits: 1 };
+    let least = Parameters { bank_bits: 1, row_bits: 1, cells: 1 };
     let error = schedule(&operations(&netlist), least).expect_err("nothing fits");
     let wanted = "the program needs more than the 4 labels that the wire memory holds";
     assert_eq!(error.to_string(), wanted);
@@ -79,7 +105,8 @@ fn random_netlists_on_random_sizes() {
         let recent = 1 + random.below(1000) as usize;
         let netlist = circuits::random_within(seed, gates, recent);
         let bank_bits = 3 + random.below(3) as u32;
-        let parameters = Parameters { bank_bits, row_bits: 4 + random.below(6) as u32 };
+        let cells = [1, 1 + random.below(16) as u32][random.below(2) as usize];
+        let parameters = Parameters { bank_bits, row_bits: 4 + random.below(6) as u32, cells };
         compare(&format!("{gates} gates, {parameters:?}"), &netlist, parameters, seed);
     }
 }
@@ -102,7 +129,7 @@ fn readers_refuse_other_files() {
     let mut other = bytes.clone();
     other[4] = 9;
     let error = Stream::from_bytes(&other).expect_err("another version");
-    assert_eq!(error.to_string(), "the stream has version 9, and this program reads version 1");
+    assert_eq!(error.to_string(), "the stream has version 9, and this program reads version 3");
 }
 
 fn read(file: &str) -> String {
@@ -121,9 +148,13 @@ fn the_rtl_has_the_same_numbers() {
     states(format!("localparam ROW_BITS = {};", parameters.row_bits));
     states(format!("localparam READS = {};", host::READS));
     states(format!("localparam WRITES = {};", host::WRITES));
+    states(format!("localparam AND_PORTS = {};", phineus_overlay::word::AND_PORTS));
+    states(format!("localparam NOTS = {};", phineus_overlay::word::NOTS));
     states(format!("localparam AND_LATENCY = {};", host::AND_LATENCY));
     states(format!("localparam XOR_LATENCY = {};", host::XOR_LATENCY));
     states(format!("localparam LOAD_LATENCY = {};", host::LOAD_LATENCY));
+    states(format!("localparam MOVE_LATENCY = {};", host::MOVE_LATENCY));
+    states(format!("localparam CELLS = {};", parameters.cells));
     states(format!("localparam DRAIN_CYCLES = {};", host::DRAIN_CYCLES));
     states(format!("localparam CHECK_INTERVAL = {};", host::CHECK_INTERVAL));
     states(format!("PARAMETER_HASH = 64'h{:016x};", parameters.hash()));

@@ -105,6 +105,19 @@ mod simulated {
     }
 
     #[test]
+    fn several_cells_are_simulated() -> Result {
+        let place = Place::new()?;
+        for cells in [2, 4] {
+            let line = format!("--json hw simulate sort --param n=8 --cells {cells} --stalls 7");
+            let document = place.run(&line)?.succeeded()?.document()?;
+            assert_eq!(document["cells"], cells, "{document}");
+        }
+        let failed = place.run("hw simulate sort --param n=8 --cells 3")?.failed_with(2)?;
+        failed.says("E2132")?.says("simulates overlays of 1, 2, 4 cells, not of 3")?;
+        Ok(())
+    }
+
+    #[test]
     fn circuits_and_plans_run_on_the_overlay() -> Result {
         let place = Place::new()?;
         place.write("both.txt", "2 4\n2 1 1\n1 1\n\n2 1 0 1 2 AND\n2 1 2 0 3 XOR\n")?;

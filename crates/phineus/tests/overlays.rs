@@ -21,6 +21,31 @@ fn one_program_is_explained_on_both_overlays() -> Result {
 }
 
 #[test]
+fn several_cells_take_fewer_cycles() -> Result {
+    let place = Place::new()?;
+    let explain = |options: &str| {
+        let line = format!("--json hw explain mvmul --param n=8 {options}");
+        place.run(&line)?.succeeded()?.document()
+    };
+    let (one, four) = (explain("")?, explain("--cells 4")?);
+    assert_eq!(one["and_gates"], four["and_gates"]);
+    let cycles = [&one, &four].map(|document| document["cycles"].as_u64().unwrap_or(0));
+    assert!(3 * cycles[1] < cycles[0], "{cycles:?}");
+
+    place.run("hw compile mvmul --param n=8 --cells 4 --out four.ovl")?.succeeded()?;
+    let stream = place.run("--json hw explain four.ovl")?.succeeded()?.document()?;
+    assert_eq!((&stream["cells"], &stream["cycles"]), (&four["cells"], &four["cycles"]));
+    let text = place.run("hw show four.ovl")?.succeeded()?.stdout;
+    assert!(text.starts_with("# 4 cells, 16 banks of 4096 labels in each"), "{text}");
+    let failed = place.run("hw explain four.ovl --cells 2")?.failed_with(3)?;
+    failed.says("the stream is for 4 cells, not for 2")?;
+    for options in ["--cells 17", "--cells 0", "--cells 2 --overlay sifo"] {
+        place.run(&format!("hw explain mvmul --param n=8 {options}"))?.failed_with(2)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn netlists_of_sifo_are_read() -> Result {
     let place = Place::new()?;
     place.write("good.sifo", "4 XOR 5 = 6\n6 AND 4 = 7\n")?;

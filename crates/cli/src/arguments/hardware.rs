@@ -38,6 +38,9 @@ pub(crate) struct HardwareProgram {
     pub(crate) sizes: RowCountArguments,
     #[command(flatten)]
     pub(crate) resources: ResourceArguments,
+    /// Cells of the overlay, 1 to 16; each garbles at most one AND gate in a cycle [default: 1]
+    #[arg(long, value_name = "CELLS", value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) cells: Option<u32>,
 }
 
 #[derive(Args)]
@@ -66,7 +69,8 @@ pub(crate) struct ExplainHardwareArguments {
     #[arg(value_parser = clap::value_parser!(u32).range(1..=5000))]
     pub(crate) clock: u32,
     /// The overlay that figures are of
-    #[arg(long, value_name = "NAME", default_value = "phineus", conflicts_with = "clock")]
+    #[arg(long, value_name = "NAME", default_value = "phineus")]
+    #[arg(conflicts_with_all = ["clock", "cells"])]
     pub(crate) overlay: OverlayChoice,
 }
 

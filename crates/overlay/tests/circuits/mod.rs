@@ -79,8 +79,14 @@ pub fn matrix_product(width: usize, side: usize) -> Netlist {
 }
 
 pub fn aes128() -> Netlist {
-    netlist([128; 2], 128, aes::scratch_wires(1), |alg, out, [key, block], scratch| {
-        aes::aes128(alg, out, key, block, 1, scratch);
+    aes128_blocks(1)
+}
+
+/// Blocks, each with its key.
+pub fn aes128_blocks(blocks: usize) -> Netlist {
+    let (wires, scratch) = (128 * blocks, aes::scratch_wires(blocks));
+    netlist([wires; 2], wires, scratch, |alg, out, [key, block], scratch| {
+        aes::aes128(alg, out, key, block, blocks, scratch);
     })
 }
 

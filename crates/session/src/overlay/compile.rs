@@ -144,6 +144,10 @@ pub fn failure(error: OverlayError) -> Failure {
             Failure::new(codes::NOT_A_STREAM, message).remedy("compile the program again")
         }
         OverlayError::NoThread { .. } => Failure::new(codes::NO_THREAD, message),
+        OverlayError::NotSimulated { cells, .. } => Failure::new(codes::NO_SIMULATOR, message)
+            .remedy(format!(
+                "state another number, or build with PHINEUS_OVERLAY_CELLS={cells} in the environment"
+            )),
         OverlayError::Stopped { .. } | OverlayError::Interrupted => {
             Failure::new(codes::OVERLAY_STOPPED, message)
         }

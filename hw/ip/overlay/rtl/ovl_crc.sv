@@ -1,6 +1,6 @@
 // CRC-32 (IEEE 802.3, reflected) of one more word, lowest byte first.
 module ovl_crc #(
-    parameter WIDTH = 320
+    parameter WIDTH = 384
 ) (
     input  wire [31:0]      crc,
     input  wire [WIDTH-1:0] data,

@@ -1,39 +1,54 @@
 // Parameters of the overlay and its register map. crates/overlay/src/parameters.rs and registers.rs have the same
 // numbers; a test of that crate compares them.
 package ovl_pkg;
-    localparam VERSION = 1;
+    localparam VERSION = 3;
+    // Cells of the device, 1 to 16. ovl_top has a parameter of this name.
+    localparam CELLS = 1;
+    localparam CELL_BITS = 4;
     // Logarithms of the number of banks, and of the labels in one.
     localparam BANK_BITS = 4;
     localparam ROW_BITS = 12;
     localparam ADDRESS_BITS = BANK_BITS + ROW_BITS;
     localparam READS = 12;
-    localparam WRITES = 4;
+    localparam WRITES = 5;
+    // Ports of the AND, any of whose labels XOR unit Z adds.
+    localparam AND_PORTS = 6;
+    // Complements: a, b, post, X, Y, Z.
+    localparam NOTS = 6;
     localparam INDEX_BITS = 32;
     // The host schedules by these; the pipeline has them by construction.
     /* verilator lint_off UNUSEDPARAM */
     localparam AND_LATENCY = 15;
     localparam XOR_LATENCY = 3;
     localparam LOAD_LATENCY = 2;
+    localparam MOVE_LATENCY = 4;
     localparam CHECK_INTERVAL = 1024;
     /* verilator lint_on UNUSEDPARAM */
     // Cycles after the last word.
     localparam DRAIN_CYCLES = 16;
     // A stream for other parameters has another hash in its header.
-    localparam [63:0] PARAMETER_HASH = 64'hf40a1dd7d5fd4ed7;
+    localparam [63:0] PARAMETER_HASH = 64'h823e417fb705b227;
 
-    // Fields of a word, from the lowest bit.
+    // Fields of a lane of a word, which is what one cell does; from the lowest bit.
     localparam READ_AT = 0;
     localparam WRITE_AT = READ_AT + READS * ADDRESS_BITS;
-    localparam READ_VALID_AT = WRITE_AT + WRITES * ADDRESS_BITS;
-    localparam WRITE_VALID_AT = READ_VALID_AT + READS;
+    localparam OPERAND_AT = WRITE_AT + WRITES * ADDRESS_BITS;
+    localparam TERM_AT = OPERAND_AT + READS;
+    localparam WRITE_VALID_AT = TERM_AT + AND_PORTS;
     localparam OUTPUT_AT = WRITE_VALID_AT + WRITES;
     localparam NOT_AT = OUTPUT_AT + 1;
-    localparam END_AT = NOT_AT + 5;
+    localparam END_AT = NOT_AT + NOTS;
     localparam IDLE_AT = END_AT + 1;
     localparam INDEX_AT = IDLE_AT + 8;
-    // The header takes 320 bits.
-    localparam FIELD_BITS = ((INDEX_AT + INDEX_BITS + 63) / 64) * 64;
-    localparam WORD_BITS = FIELD_BITS < 320 ? 320 : FIELD_BITS;
+    // Where the result of X goes in another cell.
+    localparam MOVE_AT = INDEX_AT + INDEX_BITS;
+    localparam MOVE_CELL_AT = MOVE_AT + 1;
+    localparam MOVE_TO_AT = MOVE_CELL_AT + CELL_BITS;
+    // The header takes 384 bits.
+    localparam FIELD_BITS = ((MOVE_TO_AT + ADDRESS_BITS + 63) / 64) * 64;
+    localparam LANE_BITS = FIELD_BITS < 384 ? 384 : FIELD_BITS;
+    // Of the header: cells of the device that a stream is for.
+    localparam HEADER_CELLS_AT = 320;
 
     // "OVL1", the first four bytes of a stream.
     localparam [31:0] MAGIC = 32'h314c_564f;
@@ -51,6 +66,7 @@ package ovl_pkg;
     localparam [7:0] REG_STALLS_HIGH = 8'h24;
     localparam [7:0] REG_WORDS_LOW = 8'h28;
     localparam [7:0] REG_WORDS_HIGH = 8'h2c;
+    localparam [7:0] REG_CELLS = 8'h30;
     localparam [7:0] REG_START = 8'h40;
     localparam [7:0] REG_DELTA = 8'h50;
 

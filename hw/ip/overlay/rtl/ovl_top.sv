@@ -1,7 +1,10 @@
 // The overlay with AXI4-Lite registers and AXI4-Stream ports: words, labels and rows in, rows and results out.
 //
 // Registers are 32 bits wide; ovl_pkg has their addresses, docs/hardware.md their meaning. One access at a time.
-module ovl_top (
+module ovl_top #(
+    // 1 to 16.
+    parameter CELLS = ovl_pkg::CELLS
+) (
     input  wire                          clk,
     input  wire                          resetn,
     input  wire [7:0]                    s_axil_awaddr,
@@ -22,16 +25,17 @@ module ovl_top (
     input  wire                          s_axil_rready,
     input  wire                          s_axis_word_tvalid,
     output wire                          s_axis_word_tready,
-    input  wire [ovl_pkg::WORD_BITS-1:0] s_axis_word_tdata,
+    input  wire [CELLS*ovl_pkg::LANE_BITS-1:0] s_axis_word_tdata,
     input  wire                          s_axis_label_tvalid,
     output wire                          s_axis_label_tready,
     input  wire [127:0]                  s_axis_label_tdata,
     input  wire                          s_axis_row_tvalid,
     output wire                          s_axis_row_tready,
-    input  wire [255:0]                  s_axis_row_tdata,
+    input  wire [CELLS*256-1:0]          s_axis_row_tdata,
     output wire                          m_axis_row_tvalid,
     input  wire                          m_axis_row_tready,
-    output wire [255:0]                  m_axis_row_tdata,
+    output wire [CELLS*256-1:0]          m_axis_row_tdata,
+    output wire [CELLS*32-1:0]           m_axis_row_tkeep,
     output wire                          m_axis_result_tvalid,
     input  wire                          m_axis_result_tready,
     output wire [127:0]                  m_axis_result_tdata
@@ -94,18 +98,29 @@ module ovl_top (
                 ovl_pkg::REG_STALLS_HIGH: s_axil_rdata <= stalls[63:32];
                 ovl_pkg::REG_WORDS_LOW: s_axil_rdata <= words[31:0];
                 ovl_pkg::REG_WORDS_HIGH: s_axil_rdata <= words[63:32];
+                ovl_pkg::REG_CELLS: s_axil_rdata <= CELLS;
                 default: s_axil_rdata <= 32'h0;
             endcase
         end
     end
 
-    ovl_core core (
+    // A row is 32 bytes, all of which are there or none.
+    wire [CELLS-1:0] row_keep;
+    genvar c;
+    generate
+        for (c = 0; c < CELLS; c = c + 1) begin : keep
+            assign m_axis_row_tkeep[c * 32 +: 32] = {32{row_keep[c]}};
+        end
+    endgenerate
+
+    ovl_core #(.CELLS(CELLS)) core (
         .clk(clk), .reset(!resetn), .go(go), .evaluate(evaluate), .start(start), .delta(delta), .busy(busy), .done(done),
         .error(error), .cycles(cycles), .stalls(stalls), .words(words), .collided(collided),
         .word_valid(s_axis_word_tvalid), .word_ready(s_axis_word_tready), .word_data(s_axis_word_tdata),
         .label_valid(s_axis_label_tvalid), .label_ready(s_axis_label_tready), .label_data(s_axis_label_tdata),
         .row_in_valid(s_axis_row_tvalid), .row_in_ready(s_axis_row_tready), .row_in_data(s_axis_row_tdata),
         .row_valid(m_axis_row_tvalid), .row_ready(m_axis_row_tready), .row_data(m_axis_row_tdata),
+        .row_keep(row_keep),
         .result_valid(m_axis_result_tvalid), .result_ready(m_axis_result_tready), .result_data(m_axis_result_tdata)
     );
 endmodule

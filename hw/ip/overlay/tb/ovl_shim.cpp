@@ -1,18 +1,24 @@
 // Drives the Verilated ovl_top for crates/overlay: registers, and a run over the five streams.
+//
+// It is compiled once for each number of cells, OVL_CELLS. OVL_MODEL is the class that Verilator made, OVL_HEADER its
+// header, and OVL_NAME(x) the name of function x.
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
-#include "Vovl_top.h"
+#include OVL_HEADER
 #include "verilated.h"
 
 namespace {
 
-constexpr int WORD_LANES = sizeof(Vovl_top::s_axis_word_tdata) / 4;
+constexpr int WORD_LANES = sizeof(OVL_MODEL::s_axis_word_tdata) / 4;
+
+// Words of 32 bits in a row.
+constexpr int ROW_WORDS = 8;
 
 struct Device {
     std::unique_ptr<VerilatedContext> context = std::make_unique<VerilatedContext>();
-    std::unique_ptr<Vovl_top> top = std::make_unique<Vovl_top>(context.get());
+    std::unique_ptr<OVL_MODEL> top = std::make_unique<OVL_MODEL>(context.get());
 
     void clock() {
         top->clk = 1;
@@ -29,6 +35,14 @@ bool is_ready(uint64_t &state) {
     state ^= state >> 7;
     state ^= state << 17;
     return (state & 3) != 0;
+}
+
+// Whether the beat of rows that is there has one of a cell: 32 bits of tkeep say so.
+bool has_row(OVL_MODEL &top, int cell) {
+    if (!top.m_axis_row_tvalid) return false;
+    uint32_t keep;
+    memcpy(&keep, reinterpret_cast<const char *>(&top.m_axis_row_tkeep) + 4 * cell, 4);
+    return keep != 0;
 }
 
 }  // namespace
@@ -54,6 +68,7 @@ struct OvlStreams {
     uint32_t *results;
     uint64_t results_max;
     uint64_t results_received;
+    // rows_in has beats: a row for each cell, used or not. Other rows are one by one.
     // Clocks without a transfer after which the run is given up.
     uint64_t quiet_clocks_max;
     // Clocks after which the call returns, and those that it took.
@@ -73,7 +88,7 @@ struct OvlState {
 
 enum OvlPause : uint32_t { OVL_END = 0, OVL_SPACE = 1, OVL_SLICE = 2 };
 
-Device *ovl_open() {
+Device *OVL_NAME(open)() {
     auto *device = new Device;
     device->top->clk = 0;
     device->top->resetn = 0;
@@ -84,11 +99,11 @@ Device *ovl_open() {
     return device;
 }
 
-void ovl_close(Device *device) { delete device; }
+void OVL_NAME(close)(Device *device) { delete device; }
 
-uint32_t ovl_word_lanes() { return WORD_LANES; }
+uint32_t OVL_NAME(word_lanes)() { return WORD_LANES; }
 
-void ovl_write(Device *device, uint32_t address, uint32_t value) {
+void OVL_NAME(write)(Device *device, uint32_t address, uint32_t value) {
     auto &top = *device->top;
     top.s_axil_awaddr = address;
     top.s_axil_wdata = value;
@@ -102,7 +117,7 @@ void ovl_write(Device *device, uint32_t address, uint32_t value) {
     device->clock();
 }
 
-uint32_t ovl_read(Device *device, uint32_t address) {
+uint32_t OVL_NAME(read)(Device *device, uint32_t address) {
     auto &top = *device->top;
     top.s_axil_araddr = address;
     top.s_axil_arvalid = 1;
@@ -119,7 +134,7 @@ uint32_t ovl_read(Device *device, uint32_t address) {
 
 // Moves the streams until nothing moves any more, a row has no space, or clocks_max have passed. No clock passes between
 // two calls.
-uint32_t ovl_run(Device *device, OvlStreams *s, OvlState *state) {
+uint32_t OVL_NAME(run)(Device *device, OvlStreams *s, OvlState *state) {
     auto &top = *device->top;
     auto &[word_offered, label_offered, row_offered] = state->offered;
     OvlPause pause = OVL_END;
@@ -144,12 +159,19 @@ uint32_t ovl_run(Device *device, OvlStreams *s, OvlState *state) {
         if (label_offered) memcpy(&top.s_axis_label_tdata, label, 16);
         row_offered = s->rows_in_sent < s->rows_in_count && (row_offered || is_ready(state->random));
         top.s_axis_row_tvalid = row_offered;
-        if (row_offered) memcpy(&top.s_axis_row_tdata, s->rows_in + s->rows_in_sent * 8, 32);
-        top.m_axis_row_tready = s->rows_received < s->rows_max && is_ready(state->random);
+        if (row_offered) {
+            const uint32_t *beat = s->rows_in + s->rows_in_sent * ROW_WORDS * OVL_CELLS;
+            memcpy(&top.s_axis_row_tdata, beat, sizeof(top.s_axis_row_tdata));
+        }
+        // The rows of the beat that is there now.
+        uint64_t beat_rows = 0;
+        for (int cell = 0; cell < OVL_CELLS; cell++) beat_rows += has_row(top, cell);
+        bool has_space = s->rows_received + beat_rows <= s->rows_max;
+        top.m_axis_row_tready = has_space && s->rows_received < s->rows_max && is_ready(state->random);
         top.m_axis_result_tready =
             s->results_received < s->results_max && is_ready(state->random);
         top.eval();
-        if (top.m_axis_row_tvalid && s->rows_received == s->rows_max) {
+        if (top.m_axis_row_tvalid && !has_space) {
             pause = OVL_SPACE;
             break;
         }
@@ -170,7 +192,11 @@ uint32_t ovl_run(Device *device, OvlStreams *s, OvlState *state) {
             moved = true;
         }
         if (top.m_axis_row_tvalid && top.m_axis_row_tready) {
-            memcpy(s->rows + 8 * s->rows_received++, &top.m_axis_row_tdata, 32);
+            for (int cell = 0; cell < OVL_CELLS; cell++) {
+                if (!has_row(top, cell)) continue;
+                const uint32_t *row = &top.m_axis_row_tdata[cell * ROW_WORDS];
+                memcpy(s->rows + ROW_WORDS * s->rows_received++, row, 4 * ROW_WORDS);
+            }
             moved = true;
         }
         if (top.m_axis_result_tvalid && top.m_axis_result_tready) {

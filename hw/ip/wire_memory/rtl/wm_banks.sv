@@ -7,7 +7,7 @@ module wm_banks #(
     parameter BANK_BITS = 4,
     parameter ROW_BITS = 12,
     parameter READS = 12,
-    parameter WRITES = 4,
+    parameter WRITES = 5,
     parameter [READS-1:0] COPIES = 12'b0101_1010_1010
 ) (
     input  wire                                     clk,

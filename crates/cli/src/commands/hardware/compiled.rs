@@ -34,7 +34,7 @@ pub(super) struct Compiled {
 /// Plans a program as a run with garbled circuits does, records its gates, and schedules them.
 pub(super) fn compile(registry: &Registry, program: &HardwareProgram) -> Result<Compiled, Failure> {
     let (netlist, hash) = gates(registry, program)?;
-    let parameters = Parameters::default();
+    let parameters = Parameters::with_cells(program.cells.unwrap_or(1));
     let schedule = schedule(&operations(&netlist), parameters).map_err(failure)?;
     let stream = Stream::new(&schedule, parameters, hash.0);
     let figures = schedule.figures;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use phineus_crypto::GarbledGate;
 use phineus_overlay::stream::Stream;
-use phineus_session::failure::Failure;
+use phineus_session::failure::{Failure, codes};
 use phineus_session::registry::Registry;
 use phineus_tables::quantity;
 use serde_json::json;
@@ -29,17 +29,28 @@ pub(super) fn explain(
     let file = arguments.program.choice.program.as_deref().map(Path::new);
     let stream_file = file.filter(|file| file.extension().is_some_and(|name| name == "ovl"));
     let (stream, figures) = match stream_file {
-        Some(file) => (open(file)?, None),
+        Some(file) => {
+            let stream = open(file)?;
+            let cells = stream.parameters.cells;
+            if let Some(other) = arguments.program.cells.filter(|&other| other != cells) {
+                let what = format!("the stream is for {cells} cells, not for {other}");
+                let failure = Failure::new(codes::NOT_A_STREAM, what).in_file(file);
+                return Err(failure.remedy("leave --cells out, or compile the program again"));
+            }
+            (stream, None)
+        }
         None => {
             let compiled = compile(registry, &arguments.program)?;
             (compiled.stream, Some(compiled.figures))
         }
     };
     let bytes = Bytes::of(&stream);
+    let labels = u64::from(stream.parameters.cells) * stream.parameters.labels();
     let seconds = stream.cycles() as f64 / (f64::from(arguments.clock) * 1e6);
     let per_and = stream.cycles() as f64 / stream.and_count().max(1) as f64;
     if console.is_json {
         console.document(json!({
+            "cells": stream.parameters.cells,
             "and_gates": stream.and_count(),
             "cycles": stream.cycles(),
             "cycles_per_and": per_and,
@@ -48,8 +59,9 @@ pub(super) fn explain(
             "label_bytes_in": bytes.labels,
             "row_bytes_out": bytes.rows,
             "result_bytes_out": bytes.results,
-            "wire_memory_labels": stream.parameters.labels(),
+            "wire_memory_labels": labels,
             "peak_labels": figures.map(|figures| figures.peak_labels),
+            "moved_labels": figures.map(|figures| figures.moves),
             "spilled_labels": figures.map(|figures| figures.spills),
             "filled_labels": figures.map(|figures| figures.fills),
             "xor_operations": figures.map(|figures| figures.xors),
@@ -62,13 +74,19 @@ pub(super) fn explain(
         format!("AND gates          {}", quantity::count(stream.and_count())),
         format!("cycles             {} ({per_and:.3} per AND)", quantity::count(stream.cycles())),
     ];
+    if stream.parameters.cells > 1 {
+        lines.insert(0, format!("cells              {}", stream.parameters.cells));
+    }
     if let Some(figures) = figures {
         lines.push(format!("XOR operations     {}", quantity::count(figures.xors)));
         lines.push(format!(
             "wire memory        {} labels at most, of {}",
             quantity::count(figures.peak_labels),
-            quantity::count(stream.parameters.labels())
+            quantity::count(labels)
         ));
+        if stream.parameters.cells > 1 {
+            lines.push(format!("between cells      {} labels", quantity::count(figures.moves)));
+        }
         if figures.spills + figures.fills > 0 {
             lines.push(format!(
                 "stored by the host {} labels, sent again {} times",

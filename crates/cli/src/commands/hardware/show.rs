@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use phineus_overlay::schedule::STORED;
 use phineus_overlay::word::{
     Address, PORT_A, PORT_B, PORT_POST, PORT_X, PORT_Y, WRITE_AND, WRITE_LOAD, WRITE_X, WRITE_Y,
-    Word, WordKind,
+    WRITE_Z, Word, WordKind,
 };
 use phineus_session::failure::Failure;
 use serde_json::json;
@@ -15,12 +15,13 @@ use super::compiled::open;
 use crate::arguments::ShowStreamArguments;
 use crate::output::Console;
 
-/// Prints a line for each word, with its cycle.
+/// Prints a line for each word, with its cycle; of several cells a line for each that does something.
 pub(super) fn show(arguments: &ShowStreamArguments, console: &Console) -> Result<(), Failure> {
     let stream = open(&arguments.stream)?;
     let parameters = stream.parameters;
     if console.is_json {
         console.document(json!({
+            "cells": parameters.cells,
             "bank_bits": parameters.bank_bits,
             "row_bits": parameters.row_bits,
             "parameter_hash": format!("{:016x}", parameters.hash()),
@@ -35,7 +36,8 @@ pub(super) fn show(arguments: &ShowStreamArguments, console: &Console) -> Result
     let mut out = BufWriter::new(std::io::stdout().lock());
     writeln!(
         out,
-        "# {} banks of {} labels, parameters {:016x}; {} words, {} AND gates, {} cycles",
+        "# {} cells, {} banks of {} labels in each, parameters {:016x}; {} words, {} AND gates, {} cycles",
+        parameters.cells,
         1 << parameters.bank_bits,
         1 << parameters.row_bits,
         parameters.hash(),
@@ -44,19 +46,27 @@ pub(super) fn show(arguments: &ShowStreamArguments, console: &Console) -> Result
         stream.cycles()
     )?;
     let (mut cycle, mut loads, mut outputs) = (0, stream.loads.iter(), stream.outputs.iter());
-    for word in stream.words() {
-        let mut text = String::new();
-        describe(&mut text, &word);
-        if let Some(to) = word.writes[WRITE_LOAD] {
-            let input = loads.next().map_or(0, |&input| input);
-            let _ = write!(text, "  {} := {}", place(to), named("input", input));
+    for lanes in stream.steps() {
+        let has_load = lanes.iter().any(|word| word.writes[WRITE_LOAD].is_some());
+        let input = if has_load { loads.next().map_or(0, |&input| input) } else { 0 };
+        for (cell, word) in lanes.iter().enumerate() {
+            let mut text = String::new();
+            describe(&mut text, word);
+            if let Some(to) = word.writes[WRITE_LOAD] {
+                let _ = write!(text, "  {} := {}", place(to), named("input", input));
+            }
+            if word.is_output {
+                let output = outputs.next().map_or(0, |&output| output);
+                let x = sum(word, PORT_X, 3, 3);
+                let _ = write!(text, "  {} := {x}", named("output", output));
+            }
+            match parameters.cells {
+                1 => writeln!(out, "{cycle:>8} {text}")?,
+                _ if text.is_empty() => {}
+                _ => writeln!(out, "{cycle:>8} {cell:>2} {text}")?,
+            }
         }
-        if word.is_output {
-            let output = outputs.next().map_or(0, |&output| output);
-            let _ = write!(text, "  {} := {}", named("output", output), sum(&word, PORT_X, 3, 3));
-        }
-        writeln!(out, "{cycle:>8} {text}")?;
-        cycle += 1 + u64::from(word.idle);
+        cycle += 1 + u64::from(lanes[0].idle);
     }
     Ok(out.flush()?)
 }
@@ -70,7 +80,7 @@ fn describe(text: &mut String, word: &Word) {
     if let Some(to) = word.writes[WRITE_AND] {
         let (a, b) = (sum(word, PORT_A, 2, 0), sum(word, PORT_B, 2, 1));
         let _ = write!(text, "  {} := ({a}) & ({b})", place(to));
-        if word.reads[PORT_POST..PORT_POST + 2].iter().any(Option::is_some) || word.nots[2] {
+        if word.operands(PORT_POST, 2).next().is_some() || word.nots[2] {
             let _ = write!(text, " ^ {}", sum(word, PORT_POST, 2, 2));
         }
         let _ = write!(text, " #{}", word.index);
@@ -79,6 +89,12 @@ fn describe(text: &mut String, word: &Word) {
         if let Some(to) = word.writes[write] {
             let _ = write!(text, "  {} := {}", place(to), sum(word, port, 3, not));
         }
+    }
+    if let Some((cell, to)) = word.moved {
+        let _ = write!(text, "  cell {cell} {} := {}", place(to), sum(word, PORT_X, 3, 3));
+    }
+    if let Some(to) = word.writes[WRITE_Z] {
+        let _ = write!(text, "  {} := {}", place(to), sum_of(word.terms(), word.nots[5]));
     }
 }
 
@@ -96,7 +112,10 @@ fn place(address: Address) -> String {
 
 /// The XOR that some ports read.
 fn sum(word: &Word, first: usize, ports: usize, not: usize) -> String {
-    let read = word.reads[first..first + ports].iter().flatten().map(|&address| place(address));
-    let terms: Vec<String> = read.chain(word.nots[not].then(|| "1".to_owned())).collect();
+    sum_of(word.operands(first, ports), word.nots[not])
+}
+
+fn sum_of(addresses: impl Iterator<Item = Address>, is_not: bool) -> String {
+    let terms: Vec<String> = addresses.map(place).chain(is_not.then(|| "1".to_owned())).collect();
     if terms.is_empty() { "0".to_owned() } else { terms.join(" ^ ") }
 }

@@ -33,6 +33,7 @@ pub(super) fn simulate(
 
     use super::compiled::compile;
 
+    Simulation::open_with(arguments.program.cells.unwrap_or(1)).map_err(failure)?;
     let compiled = compile(registry, &arguments.program)?;
     let mut prg = Prg::from_os().map_err(|error| {
         Failure::new(codes::NO_RANDOMNESS, format!("cannot draw random labels: {error}"))
@@ -40,7 +41,9 @@ pub(super) fn simulate(
     let (start, delta) = (prg.next_block(), Delta::random(&mut prg));
     let mut inputs = vec![Block::ZERO; compiled.netlist.inputs.len()];
     prg.fill_blocks(&mut inputs);
-    let mut device = Simulation::open().with_stalls(arguments.stalls.unwrap_or(0));
+    let cells = compiled.stream.parameters.cells;
+    let device = Simulation::open_with(cells).map_err(failure)?;
+    let mut device = device.with_stalls(arguments.stalls.unwrap_or(0));
     let began = Instant::now();
     let secrets = (start, &delta);
     let garbled = garble(&mut device, &compiled.stream, secrets, &inputs).map_err(failure)?;
@@ -79,6 +82,7 @@ pub(super) fn simulate(
     }
     if console.is_json {
         console.document(json!({
+            "cells": cells,
             "and_gates": compiled.stream.and_count(),
             "row_bytes": rows.len(),
             "cycles": garbled.cycles,
