@@ -157,6 +157,7 @@ pub(super) fn claims_of_narrowing(
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<(), Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(()) };
+    let options = Narrows { gathers_sums: false, ..options };
     narrow_with(traced, (options, &|_| ()), planner_memory_bytes, scratch, claim).map(|_| ())
 }
 
@@ -176,6 +177,7 @@ fn rewritten(
 #[derive(Clone, Copy)]
 struct Narrows {
     has_rounds: bool,
+    gathers_sums: bool,
 }
 
 impl Narrows {
@@ -186,26 +188,35 @@ impl Narrows {
     ) -> Option<Narrows> {
         let representation = protocol.representation_of(&traced.description);
         let is_narrowed = variant.optimisation != Optimisation::Off && narrows(representation);
-        is_narrowed.then(|| Narrows { has_rounds: takes_rounds(representation, variant) })
+        let has_rounds = takes_rounds(representation, variant);
+        is_narrowed.then_some(Narrows { has_rounds, gathers_sums: true })
     }
 }
 
 /// `program` in the least widths; nothing if no operation takes fewer bits.
 fn narrow_with(
     program: &TracedFile,
-    (Narrows { has_rounds }, written_after_each): (Narrows, &dyn Fn(u64)),
+    (Narrows { has_rounds, gathers_sums }, written_after_each): (Narrows, &dyn Fn(u64)),
     planner_memory_bytes: u64,
     scratch: &Scratch,
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<Option<TracedFile>, Failure> {
-    let known: RefCell<HashMap<(Op, ElementType, bool), u64>> = RefCell::default();
+    let known: RefCell<HashMap<(Op, ElementType, [u64; 2], bool), u64>> = RefCell::default();
     let family = family(has_rounds);
     let and_gates = |i: &Instruction| {
         let count = || record(i, family).and_count() as u64;
-        *known.borrow_mut().entry((i.op, i.element, i.is_square())).or_insert_with(count)
+        let [first, second, ..] = i.immediates;
+        let key = (i.op, i.element, [first, second], i.is_square());
+        *known.borrow_mut().entry(key).or_insert_with(count)
     };
     let and_gates = &and_gates;
-    let options = NarrowOptions { and_gates, has_rounds, planner_memory_bytes, written_after_each };
+    let options = NarrowOptions {
+        and_gates,
+        has_rounds,
+        gathers_sums,
+        planner_memory_bytes,
+        written_after_each,
+    };
     let (reader, output) = (&mut program.file.reader()?, scratch.file());
     let Narrowed { output: file, written, is_narrower } =
         narrow(reader, output, scratch, options, claim)?;
