@@ -16,6 +16,7 @@ mod demand;
 mod emit;
 mod facts;
 mod notes;
+mod prospect;
 mod transfer;
 mod views;
 
@@ -34,6 +35,8 @@ use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, Scratch, TableBudget};
+
+pub use prospect::may_narrow;
 
 use demand::is_known;
 use emit::Narrowing;

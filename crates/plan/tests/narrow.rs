@@ -16,7 +16,7 @@ use phineus_bytecode::{
     Sharing, mask_of, verify_without_ports,
 };
 use phineus_plan::{
-    NarrowClaim, NarrowOptions, Scratch, check_narrow, narrow, rewrite,
+    NarrowClaim, NarrowOptions, Scratch, check_narrow, may_narrow, narrow, rewrite,
 };
 
 /// Number of programs in an ordinary test.
@@ -564,6 +564,59 @@ fn sums_of_many_terms_are_right() {
         }
     }
     assert!(put_off > programs / 4, "sums of {put_off} programs were put off");
+}
+
+/// Programs that are said to stay as they are: rewriting and narrowing find nothing in them either.
+#[test]
+fn programs_that_cannot_be_narrowed_are_left_alone() {
+    let (mut seeds, mut left_alone) = (Seeds::fresh(), 0);
+    for _ in 0..PROGRAMS {
+        let seed = seeds.draw();
+        let random = &mut SeededRng::new(seed);
+        let ops = [Op::Lt, Op::CondSwap, Op::Xor, Op::Add, Op::Mux, Op::BitSlice, Op::BitConcat];
+        let movements = [Op::LaneConcat, Op::LaneInterleave, Op::Cast, Op::And, Op::Constant];
+        let ops = [&[Op::Input, Op::Output][..], &ops, &movements[..random.below(6) as usize]];
+        let options = RandomOptions {
+            instruction_count: 3 + random.below(12) as usize,
+            width_max: *random.pick(&[4, 33, 128, 200]),
+            ops: Some(ops.concat()),
+            ..RandomOptions::default()
+        };
+        let (mut program, mut description) = random_program(random.next_u64(), &options);
+        for (slot, i) in program.iter_mut().filter(|i| i.op == Op::Input).enumerate() {
+            (i.op, i.immediates) = (Op::Load, [slot as u64, 0, 0, 0]);
+        }
+        description.slots = slots_of(&program).into();
+        let used: Vec<u64> = program.iter().flat_map(|i| i.operands().to_vec()).collect();
+        for i in program.clone() {
+            for k in (0..i.result_count()).filter(|&k| !used.contains(&i.results[k])) {
+                let shape = i.result_shape(k);
+                let element = ElementType::unsigned(shape.width);
+                let mut output = Instruction::new(Op::Output, element, shape.lanes);
+                output.operands[0] = i.results[k];
+                program.push(output);
+            }
+        }
+        let bytes = to_bytes(FileKind::Program, &program, &description).expect("in memory");
+        let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+        let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
+        if may_narrow(&mut reader, &scratch, 64 << 20).expect("in memory") {
+            continue;
+        }
+        left_alone += 1;
+        let is_rewritten = rewritten(&program, &description).expect("in memory").is_some();
+        assert!(!is_rewritten, "program {seed:#x} is rewritten");
+        let options = NarrowOptions {
+            and_gates: &|i| and_gates(seed, i),
+            has_rounds: false,
+            gathers_sums: true,
+            planner_memory_bytes: 64 << 20,
+            written_after_each: &|_| (),
+        };
+        let made = narrow(&mut reader, Vec::new(), &scratch, options, |_| ()).expect("in memory");
+        assert!(!made.is_narrower, "program {seed:#x} is narrower");
+    }
+    assert!(left_alone > PROGRAMS / 20, "{left_alone} programs were left alone");
 }
 
 /// All lanes are below two to their width.

@@ -7,8 +7,8 @@ use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing, Shar
 use phineus_engine::bits::{Family, record};
 use phineus_frontend::LineRun;
 use phineus_plan::{
-    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, narrow,
-    rewrite,
+    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, may_narrow,
+    narrow, rewrite,
 };
 
 use crate::choices::ProtocolVariant;
@@ -69,6 +69,9 @@ pub fn narrowed(
     scratch: &Scratch,
 ) -> Result<Option<TracedFile>, Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(None) };
+    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+        return Ok(None);
+    }
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
     let narrowed = narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, |_| {})?;
@@ -86,6 +89,9 @@ pub fn narrowed_with_lines(
     let Some(options) = Narrows::of(traced, optimised) else {
         return Ok((traced.clone(), lines.to_vec()));
     };
+    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+        return Ok((traced.clone(), lines.to_vec()));
+    }
     let mut of_stage = LinesOfStage::new(lines);
     let after = |written| of_stage.written(written);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, after)?;
@@ -140,6 +146,9 @@ pub fn unproven_facts(
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(Vec::new()) };
+    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+        return Ok(Vec::new());
+    }
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
