@@ -25,8 +25,8 @@
 //! | [`multiplier::mul_full_signed`] | 79, 287, 1087, 3663 | the same; around an unsigned one if wide |
 //! | [`multiplier::square`] | 15, 63, 255, 1023 | columns of exclusive ors |
 //! | [`multiplier::square_full_unsigned`] | 38, 142, 542, 2110 | the same |
-//! | [`divider::div_unsigned`] | 61, 221, 801, 2886 | restoring, then non-restoring in blocks |
-//! | [`divider::divrem_unsigned`], [`divider::rem_unsigned`] | 76, 252, 864, 3013 | the same |
+//! | [`divider::div_unsigned`] | 49, 165, 589, 2205 | non-restoring, at the width of the remainder |
+//! | [`divider::divrem_unsigned`], [`divider::rem_unsigned`] | 64, 196, 652, 2332 | the same |
 //! | [`reduction::and_reduce`], [`reduction::or_reduce`] | `w - 1` | tree |
 //! | [`reduction::popcount`] | `w - ones(w)` | full adders by column |
 //! | [`reduction::leading_zeros`] | `w - 1` | OR from the top, one-hot steps |

@@ -449,8 +449,8 @@ fn the_figures_that_documents_quote() {
     assert_eq!(signed, [79, 287, 1087, 3663, 11518, 35539]);
     assert_eq!(square, [15, 63, 255, 1023, 4095, 16383]);
     assert_eq!(square_full, [38, 142, 542, 2110, 8318, 33022]);
-    assert_eq!(div, [61, 221, 801, 2886, 10580, 39531]);
-    assert_eq!(divrem, [76, 252, 864, 3013, 10835, 40042]);
+    assert_eq!(div, [49, 165, 589, 2205, 8509, 33405]);
+    assert_eq!(divrem, [64, 196, 652, 2332, 8764, 33916]);
 }
 
 /// A full adder by hand, in each algebra that this crate has.

@@ -31,7 +31,7 @@ pub use check_order::check_order;
 pub use check_ranges::{Claims, check_ranges};
 pub use error::Error;
 pub use integers::{Claim, carried_in_field, lower_to_field, lower_with_claims, stored_in_field};
-pub use narrow::{NarrowClaim, NarrowOptions, NarrowPlace, Narrowed, narrow};
+pub use narrow::{NarrowClaim, NarrowOptions, NarrowPlace, Narrowed, may_narrow, narrow};
 pub use order::{OrderOptions, order, window_instructions};
 pub use page_size::page_units;
 pub use pipeline::{PlanOptions, plan};

@@ -16,6 +16,7 @@ mod demand;
 mod emit;
 mod facts;
 mod notes;
+mod prospect;
 mod transfer;
 mod views;
 
@@ -27,13 +28,15 @@ use std::io::{Read, Seek, Write};
 
 use phineus_bytecode::limits::{OPERANDS_MAX, RESULTS_MAX};
 use phineus_bytecode::{
-    FileKind, FileSummary, Instruction, PortOrder, ProgramReader, ProgramWriter,
+    FileKind, FileSummary, Instruction, Op, PortOrder, ProgramReader, ProgramWriter,
 };
 
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, Scratch, TableBudget};
+
+pub use prospect::may_narrow;
 
 use demand::is_known;
 use emit::Narrowing;
@@ -42,13 +45,18 @@ use notes::{BlockStack, InstructionNotes, decode, encode, read_facts, write_fact
 use transfer::results;
 use views::{Emitter, NarrowedValue};
 
+/// The most instructions between a term and the sum that it is put off to: so long its operands are alive instead.
+const ADDEND_DISTANCE_MAX: u64 = 4096;
+
 /// Properties of the protocol that narrowing depends on.
 #[derive(Clone, Copy)]
 pub struct NarrowOptions<'a> {
-    /// ANDs of an instruction of one lane, by which forms of a product are compared.
+    /// ANDs of an instruction of one lane, by which forms of products and sums are compared.
     pub and_gates: &'a dyn Fn(&Instruction) -> u64,
     /// Whether operations one after another cost rounds.
     pub has_rounds: bool,
+    /// Whether sums of many terms over several instructions are computed at once; then sums within have no places.
+    pub gathers_sums: bool,
     /// Memory for the tables of a pass.
     pub planner_memory_bytes: u64,
     /// Hears after each instruction of the program how many were written so far.
@@ -70,7 +78,7 @@ pub struct NarrowClaim {
     pub signed: (i128, i128),
     /// Bits that are needed; all of a value of more than 128 bits.
     pub demanded: u128,
-    /// Where the needed bits are; `None` if all of them are known.
+    /// Where the needed bits are; `None` if all of them are known or none is needed.
     pub place: Option<NarrowPlace>,
 }
 
@@ -147,8 +155,8 @@ pub fn narrow<R: Read + Seek + Send, W: Write>(
         written.set(written.get() + 1);
         Ok(writer.push(i)?)
     };
-    let (emitter, values) = (Emitter::new(emit), NameTable::new());
-    let mut narrowing = Narrowing { options, emitter, values, claim, is_narrower: false };
+    let emitter = Emitter::new(emit);
+    let mut narrowing = Narrowing::new(options, emitter, claim);
     let count = program.instruction_count();
     let (mut index, mut bytes) = (0, Vec::new());
     let (mut instructions, mut found) = (Vec::new(), Vec::new());
@@ -221,7 +229,7 @@ fn find_demands<R: Read + Seek>(
     notes: &mut BlockStack,
     tables: &mut TableBudget,
 ) -> Result<(), Error> {
-    let mut needed: NameTable<u128> = NameTable::new();
+    let mut needed: NameTable<Need> = NameTable::new();
     let (mut bytes, mut instructions, mut found) = (Vec::new(), Vec::new(), Vec::new());
     let count = program.instruction_count();
     let mut index = count;
@@ -230,8 +238,8 @@ fn find_demands<R: Read + Seek>(
         facts.pop(&mut bytes)?;
         read_notes(&instructions, &bytes, &mut found);
         for (i, found) in instructions.iter().zip(&mut found).rev() {
-            need(&mut needed, i, found);
             index -= 1;
+            need(&mut needed, (index, i), found);
             let position = Position { read: index, all: count };
             tables.count(
                 needed.memory_bytes_after(OPERANDS_MAX)
@@ -256,16 +264,29 @@ fn read_notes(instructions: &[Instruction], mut bytes: &[u8], found: &mut Vec<In
             *facts = read_facts(&mut bytes, i.result_shape(k).width);
         }
         let (demanded, is_used) = ([0; RESULTS_MAX], [false; RESULTS_MAX]);
-        let (is_needed, last_uses) = (false, [false; OPERANDS_MAX]);
-        found.push(InstructionNotes { facts, demanded, is_used, is_needed, last_uses });
+        let (is_needed, is_addend, last_uses) = (false, false, [false; OPERANDS_MAX]);
+        found.push(InstructionNotes { facts, demanded, is_used, is_needed, is_addend, last_uses });
     }
 }
 
+/// What later instructions need of a value.
+#[derive(Clone, Copy)]
+struct Need {
+    bits: u128,
+    /// The only instruction that uses it, if that is a sum.
+    sum: Option<u64>,
+}
+
 /// Notes what is needed of an instruction's results, and so of its operands.
-fn need(needed: &mut NameTable<u128>, i: &Instruction, notes: &mut InstructionNotes) {
+fn need(
+    needed: &mut NameTable<Need>,
+    (index, i): (u64, &Instruction),
+    notes: &mut InstructionNotes,
+) {
     for (k, &name) in i.results().iter().enumerate() {
-        if needed.contains(name) {
-            (notes.demanded[k], notes.is_used[k]) = (needed[name], true);
+        if let Some(&mut Need { bits, sum }) = needed.get_mut(name) {
+            (notes.demanded[k], notes.is_used[k]) = (bits, true);
+            notes.is_addend |= sum.is_some_and(|sum| sum - index <= ADDEND_DISTANCE_MAX);
             needed.remove(name);
         }
     }
@@ -276,10 +297,21 @@ fn need(needed: &mut NameTable<u128>, i: &Instruction, notes: &mut InstructionNo
     if !notes.is_needed {
         return;
     }
+    let is_sum = match i.op {
+        Op::Add | Op::LaneSum => true,
+        // It is of the sum that its result goes into.
+        Op::Cast => notes.is_addend,
+        _ => false,
+    };
+    let sum = is_sum.then_some(index);
     let bits = demand::operands(i, &notes.facts, notes.demanded);
     for (k, &name) in i.operands().iter().enumerate().filter(|&(k, _)| bits[k] != 0) {
-        notes.last_uses[k] = !needed.contains(name);
-        let before = if needed.contains(name) { needed[name] } else { 0 };
-        needed.insert(name, before | bits[k]);
+        let before = needed.get_mut(name).map(|need| need.bits);
+        notes.last_uses[k] = before.is_none();
+        let need = match before {
+            None => Need { bits: bits[k], sum },
+            Some(before) => Need { bits: before | bits[k], sum: None },
+        };
+        needed.insert(name, need);
     }
 }

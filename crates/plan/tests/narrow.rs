@@ -15,7 +15,9 @@ use phineus_bytecode::{
     CarriedSlot, Description, ElementType, FileKind, Instruction, Lane, Lanes, Op, ProgramReader,
     Sharing, mask_of, verify_without_ports,
 };
-use phineus_plan::{NarrowClaim, NarrowOptions, Scratch, check_narrow, narrow, rewrite};
+use phineus_plan::{
+    NarrowClaim, NarrowOptions, Scratch, check_narrow, may_narrow, narrow, rewrite,
+};
 
 /// Number of programs in an ordinary test.
 const PROGRAMS: u64 = 4000;
@@ -168,11 +170,19 @@ fn brought(seed: u64, i: &Instruction) -> Lanes {
 
 /// The values of a program by name, and what it gives out, in order.
 fn meaning(program: &[Instruction], seed: u64) -> (HashMap<u64, Lanes>, Vec<Lanes>) {
+    meaning_with(program, |i| brought(seed, i))
+}
+
+/// As [`meaning`], with these values for what it brings in.
+fn meaning_with(
+    program: &[Instruction],
+    brought: impl Fn(&Instruction) -> Lanes,
+) -> (HashMap<u64, Lanes>, Vec<Lanes>) {
     let (mut values, mut given): (HashMap<u64, Lanes>, _) = (HashMap::new(), Vec::new());
     for i in program {
         let operands: Vec<Lanes> = i.operands().iter().map(|name| values[name].clone()).collect();
         let results = match i.op {
-            Op::Load => vec![brought(seed, i)],
+            Op::Load => vec![brought(i)],
             Op::Output => {
                 given.push(operands[0].clone());
                 continue;
@@ -204,6 +214,7 @@ fn narrowed(
     let options = NarrowOptions {
         and_gates: &and_gates,
         has_rounds,
+        gathers_sums: true,
         planner_memory_bytes: 64 << 20,
         written_after_each: &|_| (),
     };
@@ -406,6 +417,206 @@ fn the_checker_finds_planted_claims() {
             planted += 1;
         }
     }
+}
+
+/// A description for a program that loads and gives out values.
+fn description_of(program: &[Instruction]) -> Description {
+    let (_, description) = random_program(0, &RandomOptions::default());
+    Description { slots: slots_of(program).into(), ..description }
+}
+
+/// Sums and differences with all constants, of all values.
+#[test]
+fn sums_with_constants_are_right() {
+    for width in 1..=5u16 {
+        for (constant, form) in (0..1u64 << width).flat_map(|c| (0..4).map(move |form| (c, form))) {
+            let (element, lanes) = (ElementType::unsigned(width), 1 << width);
+            let of = |op: Op, operands: [u64; 2], immediate: u64| {
+                let mut i = Instruction::new(op, element, lanes);
+                i.operands[..2].copy_from_slice(&operands);
+                i.immediates[0] = immediate;
+                i
+            };
+            let op = if form < 2 { Op::Add } else { Op::Sub };
+            let operands = if form % 2 == 0 { [0, 1] } else { [1, 0] };
+            let mut program = vec![
+                of(Op::Load, [0; 2], 0),
+                of(Op::Constant, [0; 2], constant),
+                of(op, operands, 0),
+                of(Op::Output, [2, 0], 0),
+            ];
+            (0..3).for_each(|k| program[k].results[0] = k as u64);
+            let description = description_of(&program);
+            let (made, _) = narrowed(&program, &description, 1).expect("it can be narrowed");
+            let all =
+                |_: &Instruction| (0..lanes).map(|value| Lane::from(u128::from(value))).collect();
+            let [before, after] = [&program, &made].map(|program| meaning_with(program, all).1);
+            assert_eq!(before, after, "{op:?} of {operands:?} with {constant} in {width} bits");
+            let add = |i: &&Instruction| matches!(i.op, Op::Add | Op::Sub);
+            let widest = made.iter().filter(add).map(|i| i.element.width()).max();
+            assert!(widest.unwrap_or(0) < width, "{made:?}");
+        }
+    }
+}
+
+/// A random program of few operations that count and sum bits, most of whose values are used once.
+fn program_of_sums(random: &mut SeededRng) -> (Vec<Instruction>, Description) {
+    let mut made: Vec<Instruction> = Vec::new();
+    // Values with their widths and lanes.
+    let mut alive: Vec<(u64, u16, u32)> = Vec::new();
+    let mut next = 0;
+    let mut push = |i: Instruction, alive: &mut Vec<(u64, u16, u32)>| {
+        let i = Instruction { results: [next, 0], ..i };
+        made.push(i);
+        if i.result_count() > 0 {
+            alive.push((next, i.element.width(), i.lanes));
+            next += 1;
+        }
+    };
+    let lanes = *random.pick(&[1, 1, 2, 3]);
+    let widths: &[u16] = &[1, 1, 1, 2, 3, 8];
+    for k in 0..2 + random.below(6) {
+        let mut input =
+            Instruction::new(Op::Load, ElementType::unsigned(*random.pick(widths)), lanes);
+        input.immediates[0] = k;
+        push(input, &mut alive);
+    }
+    for _ in 0..4 + random.below(24) {
+        let (name, from, from_lanes) = *random.pick(&alive);
+        let last = *alive.last().expect("there are values");
+        // Often what was computed last, so that sums are of sums.
+        let (name, from, from_lanes) =
+            if random.one_in(2) { last } else { (name, from, from_lanes) };
+        let width = *random.pick(&[1, 2, 4, 8]);
+        let element = ElementType::unsigned(width);
+        let mut i = match random.below(8) {
+            0 | 1 => Instruction::new(Op::Popcount, element, from_lanes),
+            2 => Instruction::new(Op::LaneSum, element, 1),
+            3 | 4 => Instruction::new(Op::Cast, element, from_lanes),
+            5 if random.one_in(3) => Instruction::new(Op::Constant, element, from_lanes),
+            _ => {
+                let same = alive.iter().filter(|value| (value.1, value.2) == (from, from_lanes));
+                let same: Vec<u64> = same.map(|value| value.0).collect();
+                let mut sum = Instruction::new(Op::Add, ElementType::unsigned(from), from_lanes);
+                sum.operands[1] = *random.pick(&same);
+                sum
+            }
+        };
+        match i.op {
+            Op::LaneSum => i.immediates[..2].copy_from_slice(&[from.into(), from_lanes.into()]),
+            Op::Popcount | Op::Cast => i.immediates[0] = from.into(),
+            Op::Constant => i.immediates[0] = random.below(1 << width),
+            _ => {}
+        }
+        i.operands[0] = if i.op == Op::Constant { 0 } else { name };
+        // What is summed is seldom used again.
+        if i.op != Op::Constant && !random.one_in(4) {
+            alive.retain(|value| !i.operands().contains(&value.0));
+        }
+        push(i, &mut alive);
+    }
+    let given = alive.clone();
+    for (name, width, lanes) in given {
+        let mut output = Instruction::new(Op::Output, ElementType::unsigned(width), lanes);
+        output.operands[0] = name;
+        push(output, &mut alive);
+    }
+    let description = description_of(&made);
+    (made, description)
+}
+
+/// Sums of few bits, for all inputs where these have at most ten bits; many of the sums are put off.
+#[test]
+fn sums_of_many_terms_are_right() {
+    // Each for up to 1024 inputs.
+    let programs = PROGRAMS / 10;
+    let (mut seeds, mut put_off) = (Seeds::fresh(), 0);
+    for _ in 0..programs {
+        let seed = seeds.draw();
+        let (program, description) = program_of_sums(&mut SeededRng::new(seed));
+        let (made, claims) = narrowed(&program, &description, seed).expect("it can be narrowed");
+        let is_put_off =
+            |claim: &NarrowClaim| claim.demanded == 0 && claim.unsigned.0 != claim.unsigned.1;
+        put_off += u64::from(claims.iter().any(is_put_off));
+        let faults = unproven(&program, &description, &claims);
+        assert!(faults.is_empty(), "program {seed:#x}: {faults:?}");
+        let loads = program.iter().filter(|i| i.op == Op::Load);
+        let bits: u32 = loads.map(|i| u32::from(i.element.width()) * i.lanes).sum();
+        for number in 0..1u64 << bits.min(10) {
+            let brought = |wanted: &Instruction| {
+                let mut inputs =
+                    if bits <= 10 { number } else { SeededRng::new(number).next_u64() };
+                let mut lanes = Lanes::default();
+                for i in program.iter().filter(|i| i.op == Op::Load) {
+                    let width = i.element.width();
+                    for _ in 0..i.lanes {
+                        let lane = Lane::from(u128::from(inputs & ((1 << width) - 1)));
+                        inputs = inputs.rotate_right(width.into());
+                        if i.immediates[0] == wanted.immediates[0] {
+                            lanes.push(lane);
+                        }
+                    }
+                }
+                lanes
+            };
+            let [before, after] = [&program, &made].map(|of| meaning_with(of, brought).1);
+            assert_eq!(before, after, "program {seed:#x}");
+        }
+    }
+    assert!(put_off > programs / 4, "sums of {put_off} programs were put off");
+}
+
+/// Programs that are said to stay as they are: rewriting and narrowing find nothing in them either.
+#[test]
+fn programs_that_cannot_be_narrowed_are_left_alone() {
+    let (mut seeds, mut left_alone) = (Seeds::fresh(), 0);
+    for _ in 0..PROGRAMS {
+        let seed = seeds.draw();
+        let random = &mut SeededRng::new(seed);
+        let ops = [Op::Lt, Op::CondSwap, Op::Xor, Op::Add, Op::Mux, Op::BitSlice, Op::BitConcat];
+        let movements = [Op::LaneConcat, Op::LaneInterleave, Op::Cast, Op::And, Op::Constant];
+        let ops = [&[Op::Input, Op::Output][..], &ops, &movements[..random.below(6) as usize]];
+        let options = RandomOptions {
+            instruction_count: 3 + random.below(12) as usize,
+            width_max: *random.pick(&[4, 33, 128, 200]),
+            ops: Some(ops.concat()),
+            ..RandomOptions::default()
+        };
+        let (mut program, mut description) = random_program(random.next_u64(), &options);
+        for (slot, i) in program.iter_mut().filter(|i| i.op == Op::Input).enumerate() {
+            (i.op, i.immediates) = (Op::Load, [slot as u64, 0, 0, 0]);
+        }
+        description.slots = slots_of(&program).into();
+        let used: Vec<u64> = program.iter().flat_map(|i| i.operands().to_vec()).collect();
+        for i in program.clone() {
+            for k in (0..i.result_count()).filter(|&k| !used.contains(&i.results[k])) {
+                let shape = i.result_shape(k);
+                let element = ElementType::unsigned(shape.width);
+                let mut output = Instruction::new(Op::Output, element, shape.lanes);
+                output.operands[0] = i.results[k];
+                program.push(output);
+            }
+        }
+        let bytes = to_bytes(FileKind::Program, &program, &description).expect("in memory");
+        let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
+        let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
+        if may_narrow(&mut reader, &scratch, 64 << 20).expect("in memory") {
+            continue;
+        }
+        left_alone += 1;
+        let is_rewritten = rewritten(&program, &description).expect("in memory").is_some();
+        assert!(!is_rewritten, "program {seed:#x} is rewritten");
+        let options = NarrowOptions {
+            and_gates: &|i| and_gates(seed, i),
+            has_rounds: false,
+            gathers_sums: true,
+            planner_memory_bytes: 64 << 20,
+            written_after_each: &|_| (),
+        };
+        let made = narrow(&mut reader, Vec::new(), &scratch, options, |_| ()).expect("in memory");
+        assert!(!made.is_narrower, "program {seed:#x} is narrower");
+    }
+    assert!(left_alone > PROGRAMS / 20, "{left_alone} programs were left alone");
 }
 
 /// All lanes are below two to their width.

@@ -432,6 +432,7 @@ fn chosen_sharings_change_no_value() {
             let options = NarrowOptions {
                 and_gates: &and_gates,
                 has_rounds: true,
+                gathers_sums: false,
                 planner_memory_bytes: MEMORY,
                 written_after_each: &|_| (),
             };

@@ -48,6 +48,7 @@ fn modelled(bytes: &[u8]) -> (SharingModel, f64) {
     let options = NarrowOptions {
         and_gates: &and_gates,
         has_rounds: true,
+        gathers_sums: false,
         planner_memory_bytes: MEMORY,
         written_after_each: &|_| (),
     };

@@ -1,11 +1,15 @@
 //! Forward again: each instruction in the least width that gives the needed bits of its results.
 
+mod added_constants;
 mod arithmetic;
 mod constants;
 mod known_divisors;
 mod orders;
 mod products;
 mod quotients;
+mod sums;
+
+use std::collections::HashMap;
 
 use phineus_bytecode::limits::RESULTS_MAX;
 use phineus_bytecode::{ElementType, Instruction, Op};
@@ -18,6 +22,8 @@ use super::{NarrowClaim, NarrowOptions};
 use crate::error::Error;
 use crate::name_table::NameTable;
 
+use sums::{Gathered, PendingSum};
+
 /// Where the results of an instruction are.
 type ResultViews = [Option<View>; RESULTS_MAX];
 
@@ -29,6 +35,9 @@ pub(super) struct Narrowing<'a, E, C> {
     pub(super) claim: C,
     /// Whether anything is computed in another form than in the program, or left out.
     pub(super) is_narrower: bool,
+    /// Sums that are not computed yet, by the name of the value, and the wires of their terms.
+    pending: HashMap<u64, Box<PendingSum>>,
+    held_wires: u64,
 }
 
 impl<E, C> Narrowing<'_, E, C>
@@ -36,21 +45,48 @@ where
     E: FnMut(&Instruction) -> Result<(), Error>,
     C: FnMut(&NarrowClaim),
 {
+    pub(super) fn new(
+        options: NarrowOptions<'_>,
+        emitter: Emitter<E>,
+        claim: C,
+    ) -> Narrowing<'_, E, C> {
+        let (values, pending) = (NameTable::new(), HashMap::new());
+        Narrowing { options, emitter, values, claim, is_narrower: false, pending, held_wires: 0 }
+    }
+
     pub(super) fn step(&mut self, i: &Instruction, notes: &InstructionNotes) -> Result<(), Error> {
-        let views = match notes.is_needed {
-            true => self.emit(i, notes)?,
-            false => [None; RESULTS_MAX],
+        let gathered = match notes.is_needed {
+            true => self.gathered(i, notes)?,
+            false => Gathered::No,
         };
-        self.is_narrower |= !self.emitter.has_computed(i);
+        let mut views = [None; RESULTS_MAX];
+        let mut later = None;
+        match gathered {
+            Gathered::No if notes.is_needed => {
+                self.settle_operands(i)?;
+                self.emitter.forget_computed();
+                views = self.emit(i, notes)?;
+                self.is_narrower |= !self.emitter.has_computed(i);
+            }
+            Gathered::No => self.is_narrower |= !self.emitter.has_computed(i),
+            Gathered::Now(view) => views[0] = Some(view),
+            Gathered::Later(sum) => later = Some(sum),
+        }
+        self.emitter.forget_computed();
         for (k, &operand) in i.operands().iter().enumerate() {
             if notes.last_uses[k] {
                 self.values.remove(operand);
             }
         }
         for (k, &result) in i.results().iter().enumerate() {
-            let (facts, demanded) = (notes.facts[k], notes.demanded[k]);
+            let (facts, mut demanded) = (notes.facts[k], notes.demanded[k]);
             if demanded == 0 || !notes.is_used[k] {
                 continue;
+            }
+            if let Some(sum) = later.take() {
+                // Of what is not computed yet, no bit is anywhere.
+                demanded = 0;
+                self.pending.insert(result, sum);
             }
             let view = views[k].filter(|_| !is_known(&facts, demanded));
             let shape = i.result_shape(k);

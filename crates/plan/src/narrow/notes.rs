@@ -72,6 +72,8 @@ pub(super) struct InstructionNotes {
     pub(super) is_used: [bool; RESULTS_MAX],
     /// Whether the instruction has to be there at all.
     pub(super) is_needed: bool,
+    /// Whether the only use of the first result is in a sum soon after ([`super::ADDEND_DISTANCE_MAX`]).
+    pub(super) is_addend: bool,
     /// Operands that no later instruction needs.
     pub(super) last_uses: [bool; OPERANDS_MAX],
 }
@@ -134,7 +136,8 @@ pub(super) fn encode(
     bytes.clear();
     for (i, notes) in instructions.iter().zip(notes) {
         let [first, second, third] = notes.last_uses;
-        let flags = [notes.is_needed, first, second, third, notes.is_used[0], notes.is_used[1]];
+        let [used, second_used] = notes.is_used;
+        let flags = [notes.is_needed, first, second, third, used, second_used, notes.is_addend];
         bytes.push(flags.iter().rev().fold(0, |byte, &flag| byte << 1 | u8::from(flag)));
         for k in 0..i.result_count() {
             let whole = mask(i.result_shape(k).width);
@@ -170,6 +173,7 @@ pub(super) fn decode(
             is_needed: flags & 1 == 1,
             last_uses: [1, 2, 3].map(|k| flags >> k & 1 == 1),
             is_used: [4, 5].map(|k| flags >> k & 1 == 1),
+            is_addend: flags >> 6 & 1 == 1,
         };
         for k in 0..i.result_count() {
             let width = i.result_shape(k).width;

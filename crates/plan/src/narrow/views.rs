@@ -135,6 +135,11 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Emitter<E> {
         is_same
     }
 
+    /// Forgets what was computed since the last call.
+    pub(super) fn forget_computed(&mut self) {
+        self.computed.clear();
+    }
+
     /// Emits an instruction with fresh names for its results.
     pub(super) fn define(&mut self, mut i: Instruction) -> Result<Instruction, Error> {
         for k in 0..i.result_count() {

@@ -7,8 +7,8 @@ use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing, Shar
 use phineus_engine::bits::{Family, record};
 use phineus_frontend::LineRun;
 use phineus_plan::{
-    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, narrow,
-    rewrite,
+    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, may_narrow,
+    narrow, rewrite,
 };
 
 use crate::choices::ProtocolVariant;
@@ -69,6 +69,9 @@ pub fn narrowed(
     scratch: &Scratch,
 ) -> Result<Option<TracedFile>, Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(None) };
+    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+        return Ok(None);
+    }
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
     let narrowed = narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, |_| {})?;
@@ -86,6 +89,9 @@ pub fn narrowed_with_lines(
     let Some(options) = Narrows::of(traced, optimised) else {
         return Ok((traced.clone(), lines.to_vec()));
     };
+    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+        return Ok((traced.clone(), lines.to_vec()));
+    }
     let mut of_stage = LinesOfStage::new(lines);
     let after = |written| of_stage.written(written);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, after)?;
@@ -140,6 +146,9 @@ pub fn unproven_facts(
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(Vec::new()) };
+    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+        return Ok(Vec::new());
+    }
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
@@ -157,6 +166,7 @@ pub(super) fn claims_of_narrowing(
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<(), Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(()) };
+    let options = Narrows { gathers_sums: false, ..options };
     narrow_with(traced, (options, &|_| ()), planner_memory_bytes, scratch, claim).map(|_| ())
 }
 
@@ -176,6 +186,7 @@ fn rewritten(
 #[derive(Clone, Copy)]
 struct Narrows {
     has_rounds: bool,
+    gathers_sums: bool,
 }
 
 impl Narrows {
@@ -186,26 +197,35 @@ impl Narrows {
     ) -> Option<Narrows> {
         let representation = protocol.representation_of(&traced.description);
         let is_narrowed = variant.optimisation != Optimisation::Off && narrows(representation);
-        is_narrowed.then(|| Narrows { has_rounds: takes_rounds(representation, variant) })
+        let has_rounds = takes_rounds(representation, variant);
+        is_narrowed.then_some(Narrows { has_rounds, gathers_sums: true })
     }
 }
 
 /// `program` in the least widths; nothing if no operation takes fewer bits.
 fn narrow_with(
     program: &TracedFile,
-    (Narrows { has_rounds }, written_after_each): (Narrows, &dyn Fn(u64)),
+    (Narrows { has_rounds, gathers_sums }, written_after_each): (Narrows, &dyn Fn(u64)),
     planner_memory_bytes: u64,
     scratch: &Scratch,
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<Option<TracedFile>, Failure> {
-    let known: RefCell<HashMap<(Op, ElementType, bool), u64>> = RefCell::default();
+    let known: RefCell<HashMap<(Op, ElementType, [u64; 2], bool), u64>> = RefCell::default();
     let family = family(has_rounds);
     let and_gates = |i: &Instruction| {
         let count = || record(i, family).and_count() as u64;
-        *known.borrow_mut().entry((i.op, i.element, i.is_square())).or_insert_with(count)
+        let [first, second, ..] = i.immediates;
+        let key = (i.op, i.element, [first, second], i.is_square());
+        *known.borrow_mut().entry(key).or_insert_with(count)
     };
     let and_gates = &and_gates;
-    let options = NarrowOptions { and_gates, has_rounds, planner_memory_bytes, written_after_each };
+    let options = NarrowOptions {
+        and_gates,
+        has_rounds,
+        gathers_sums,
+        planner_memory_bytes,
+        written_after_each,
+    };
     let (reader, output) = (&mut program.file.reader()?, scratch.file());
     let Narrowed { output: file, written, is_narrower } =
         narrow(reader, output, scratch, options, claim)?;

@@ -43,17 +43,20 @@ where
     }
 
     pub(super) fn sum(&mut self, i: &Instruction, e: Extent) -> Result<View, Error> {
-        let facts = |k: usize| self.facts(i, k);
-        if i.op == Op::Add && mask(e.high) & !(facts(0).zeros | facts(1).zeros) == 0 {
+        let facts = [0, i.operands().len() - 1].map(|k| self.facts(i, k));
+        if i.op == Op::Add && mask(e.high) & !(facts[0].zeros | facts[1].zeros) == 0 {
             // There are no carries.
             return self.logic(&Instruction { op: Op::Xor, ..*i }, e);
         }
+        if let Some(view) = self.sum_with_constant(i, e)? {
+            return Ok(view);
+        }
         // Below the lowest bit of one operand, the bits are those of the other one.
         let (k, start) = match i.op {
-            Op::Add if facts(0).trailing_zeros() > facts(1).trailing_zeros() => {
-                (1, facts(0).trailing_zeros())
+            Op::Add if facts[0].trailing_zeros() > facts[1].trailing_zeros() => {
+                (1, facts[0].trailing_zeros())
             }
-            Op::Add | Op::Sub => (0, facts(1).trailing_zeros()),
+            Op::Add | Op::Sub => (0, facts[1].trailing_zeros()),
             _ => (0, 0),
         };
         if start == 0 {
@@ -71,6 +74,35 @@ where
         let low = u64::from(start - e.low);
         let name = self.of_naturals(i, Op::BitConcat, e.high - e.low, &parts, &[low])?;
         Ok(View::of_extent(name, e))
+    }
+
+    /// A sum or difference with a constant, unless known bits of the other operand do more.
+    fn sum_with_constant(&mut self, i: &Instruction, e: Extent) -> Result<Option<View>, Error> {
+        let facts = [0, i.operands().len() - 1].map(|k| self.facts(i, k));
+        let constant = |k: usize| {
+            let facts: &Facts = &facts[k];
+            (mask(e.high) & !facts.known() == 0).then_some(facts.ones)
+        };
+        let second = if i.op == Op::Neg { None } else { constant(1) };
+        let (k, added) = match (i.op, constant(0), second) {
+            (Op::Add, _, Some(second)) => (0, second),
+            (Op::Add, Some(first), _) => (1, first),
+            (Op::Sub, _, Some(second)) => (0, second.wrapping_neg()),
+            // `c - a = c + !a + 1`.
+            (Op::Sub, Some(first), _) => (1, first.wrapping_add(1)),
+            _ => return Ok(None),
+        };
+        let added: u128 = added & mask(e.high);
+        if facts[k].known().trailing_ones() as u16 > added.trailing_zeros() as u16 {
+            return Ok(None);
+        }
+        let mut term = self.part(i, k, 0, e.high)?;
+        if i.op == Op::Sub && k == 1 {
+            term = self.of_naturals(i, Op::Not, e.high, &[term], &[])?;
+        }
+        let (name, at) = self.plus_constant(i, (term, e.high), added, e.low)?;
+        let upper = Extent { low: at, ..e };
+        Ok(Some(View::of_extent(name, upper)))
     }
 
     pub(super) fn product(&mut self, i: &Instruction, e: Extent) -> Result<View, Error> {

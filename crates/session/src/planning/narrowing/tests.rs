@@ -54,6 +54,7 @@ fn narrowing_adds_no_ands() {
             let options = NarrowOptions {
                 and_gates: &cost,
                 has_rounds,
+                gathers_sums: true,
                 planner_memory_bytes: 64 << 20,
                 written_after_each: &|_| (),
             };
