@@ -139,18 +139,21 @@ fn candidates(model: &SharingModel, instructions: u64) -> Vec<(SharingRule, Chos
     let uniform = all.len();
     let is_long = instructions > INSTRUCTIONS_COMPARED_MAX;
     let most = if is_long { 1 } else { CHEAPEST_MAX };
+    // One that differs from a uniform one in movements only counts besides: it has other conversions.
+    let mut moved = 0;
     for (rule, chosen) in SharingRule::cheapest().map(chosen) {
-        if all.len() == uniform + most {
+        if all.len() == uniform + moved + most {
             break;
         }
-        let is_new = all.iter().all(|(_, known)| *known != chosen);
-        let is_uniform = matches!(&chosen, ChosenSharings::Classes(classes) if {
-            let parts = model.described(classes);
-            parts.iter().all(|part| part.3 == parts[0].3)
-        });
-        if is_new && !is_uniform {
+        let ChosenSharings::Classes(classes) = &chosen else { continue };
+        let is_new = all.iter().all(|(_, known)| *known != chosen) && !model.is_uniform(classes);
+        let parts = model.described(classes);
+        let is_of_movements = parts.iter().all(|part| part.3 == parts[0].3);
+        if is_new && (!is_of_movements || moved == 0) {
+            moved += usize::from(is_of_movements);
             all.push((rule, chosen));
-        } else if is_long {
+        }
+        if is_long {
             break;
         }
     }

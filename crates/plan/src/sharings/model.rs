@@ -180,6 +180,15 @@ impl SharingModel {
         all.iter().map(estimate).collect()
     }
 
+    /// Whether an assignment gives everything that is open one sharing, Boolean or garbled.
+    pub fn is_uniform(&self, chosen: &ClassSharings) -> bool {
+        let is_all = |sharing: Sharing| {
+            let mut all = self.classes.iter().zip(&chosen.sharings);
+            all.all(|(class, &own)| class.is_stated || own == sharing)
+        };
+        is_all(Sharing::Boolean) || is_all(Sharing::Garbled)
+    }
+
     /// Operation, width, number of instructions and sharing of all that costs something and is not stated, most instructions
     /// first; equal ones are joined.
     pub fn described(&self, chosen: &ClassSharings) -> Vec<(Op, u16, u64, Sharing)> {
