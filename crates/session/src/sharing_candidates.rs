@@ -30,7 +30,7 @@ const INSTRUCTIONS_COMPARED_MAX: u64 = 1 << 17;
 /// another one's takes longer; and a third more, since sums are estimates.
 const TOO_DEAR: u64 = 4;
 
-/// Assignments of least cost that are planned, at the most.
+/// Assignments of least cost that are planned, at the most, besides those named in [`candidates`].
 const CHEAPEST_MAX: usize = 4;
 
 /// Part of the memory limit that the tables of the choice may take.
@@ -156,6 +156,14 @@ fn candidates(model: &SharingModel, instructions: u64) -> Vec<(SharingRule, Chos
         if is_long {
             break;
         }
+    }
+    let joint = chosen(SharingRule::JOINT);
+    let is_new = all.iter().all(|(_, known)| *known != joint.1);
+    if let ChosenSharings::Classes(classes) = &joint.1
+        && is_new
+        && !model.is_uniform(classes)
+    {
+        all.push(joint);
     }
     if is_long {
         let given: Vec<ChosenSharings> = all.iter().map(|(_, chosen)| chosen.clone()).collect();
