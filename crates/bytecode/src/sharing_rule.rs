@@ -39,23 +39,26 @@ pub enum Weights {
     Rounds,
     /// Rounds count an eighth: the work lasts longer.
     Work,
+    /// Both as they are, and conversions at one level of the program have equal parts of its rounds.
+    JointRounds,
 }
 
 impl Weights {
-    const ALL: [Weights; 3] = [Weights::Sum, Weights::Rounds, Weights::Work];
+    const ALL: [Weights; 4] = [Weights::Sum, Weights::Rounds, Weights::Work, Weights::JointRounds];
 
     fn name(self) -> &'static str {
         match self {
             Weights::Sum => "sum",
             Weights::Rounds => "rounds",
             Weights::Work => "work",
+            Weights::JointRounds => "joint-rounds",
         }
     }
 
     /// Eighths of work, and of rounds.
     pub fn eighths(self) -> (u64, u64) {
         match self {
-            Weights::Sum => (8, 8),
+            Weights::Sum | Weights::JointRounds => (8, 8),
             Weights::Rounds => (1, 8),
             Weights::Work => (8, 1),
         }
@@ -90,6 +93,10 @@ impl SharingRule {
     /// The rules that do not look at costs.
     pub const UNIFORM: [SharingRule; 3] =
         [SharingRule::Boolean, SharingRule::Arithmetic, SharingRule::Garbled];
+
+    /// The rule that is compared besides: its rounds are less than those of a run where few of the conversions of a level
+    /// take place.
+    pub const JOINT: SharingRule = SharingRule::Cheapest(Sharings::All, Weights::JointRounds);
 
     /// The rules that do, those first whose assignment is most often the best.
     pub fn cheapest() -> impl Iterator<Item = SharingRule> {
@@ -172,7 +179,8 @@ mod tests {
 
     #[test]
     fn settings_are_read_as_they_are_written() {
-        for rule in SharingRule::UNIFORM.into_iter().chain(SharingRule::cheapest()) {
+        let uniform = SharingRule::UNIFORM.into_iter();
+        for rule in uniform.chain(SharingRule::cheapest()).chain([SharingRule::JOINT]) {
             let setting = SharingSetting { rule, round_trip_ns: 40_000_000, bits_per_second: 0 };
             let text = String::from(setting);
             assert_eq!(SharingSetting::try_from(text.clone()), Ok(setting));

@@ -45,13 +45,18 @@ pub trait BatchGenerator {
         batch: &mut Self::Batch,
     ) -> Result<(), CorrelatedError>;
 
-    /// How many batches of a kind can be begun one after another before the first is finished: those of
-    /// which finishing sends nothing, and as many as channels take.
-    fn begun_max(&self, _kind: <Self::Batch as RandomnessBatch>::Kind) -> usize {
-        0
+    /// Whether `count` of a kind can be begun while the batches of `begun` are in progress: if channels take the messages of
+    /// all of them.
+    fn can_begin(
+        &self,
+        _begun: &VecDeque<Self::Batch>,
+        _kind: <Self::Batch as RandomnessBatch>::Kind,
+        _count: usize,
+    ) -> bool {
+        false
     }
 
-    /// Sends all that this party sends for `count` of a kind of which that is more than none.
+    /// Sends what this party sends first for `count` of a kind that can be begun; receives nothing.
     ///
     /// # Errors
     /// When a channel fails.
@@ -64,7 +69,20 @@ pub trait BatchGenerator {
         unreachable!("no kind can be begun")
     }
 
-    /// Makes what was begun, in the same order.
+    /// Whether what the peers send first for a kind is answered by a message.
+    fn is_answered(&self, _kind: <Self::Batch as RandomnessBatch>::Kind) -> bool {
+        false
+    }
+
+    /// Takes what the peers sent first for a batch that was begun, in the same order, and answers it.
+    ///
+    /// # Errors
+    /// As [`BatchGenerator::make`].
+    fn offer(&mut self, _batch: &mut Self::Batch) -> Result<(), CorrelatedError> {
+        unreachable!("no kind can be begun")
+    }
+
+    /// Makes what was begun and offered, in the same order; sends nothing.
     ///
     /// # Errors
     /// As [`BatchGenerator::make`].
@@ -98,24 +116,54 @@ pub(crate) fn make_batches<G: BatchGenerator>(
     recycled: Receiver<G::Batch>,
 ) -> Option<G> {
     let blank = || recycled.try_recv().unwrap_or_else(|_| G::Batch::empty());
-    let (mut schedule, mut begun) = (schedule.peekable(), VecDeque::new());
+    let (mut schedule, mut begun) = (schedule.peekable(), Begun::none());
     loop {
         let mut made = match pipelining {
-            Pipelining::On => begin_all(&mut generator, &mut schedule, &mut begun, blank)
-                .map(|()| begun.pop_front()),
+            Pipelining::On => begin_all(&mut generator, &mut schedule, &mut begun.batches, blank)
+                .and_then(|()| begun.finish_first(&mut generator)),
             Pipelining::Off => Ok(None),
         };
-        made = match made {
-            Ok(Some(mut batch)) => generator.finish(&mut batch).map(|()| Some(batch)),
-            Ok(None) => make_next(&mut generator, schedule.next(), blank),
-            Err(error) => Err(error),
-        };
+        if let Ok(None) = made {
+            made = make_next(&mut generator, schedule.next(), blank);
+        }
         let failed = made.is_err();
         let Some(made) = made.transpose() else { return Some(generator) };
         // When nobody listens any more, nobody needs more, nor hears why there is none.
         if batches.send(made).is_err() || failed {
             return None;
         }
+    }
+}
+
+/// Batches that are begun and not finished, the first one first.
+struct Begun<B> {
+    batches: VecDeque<B>,
+    /// How many of them are offered.
+    offered: usize,
+}
+
+impl<B: RandomnessBatch> Begun<B> {
+    fn none() -> Begun<B> {
+        Begun { batches: VecDeque::new(), offered: 0 }
+    }
+
+    /// The first of them when it is finished; nothing if there is none.
+    ///
+    /// What a party sends first for a batch comes in one stream with its answers. So if the first batch is answered, all that
+    /// are begun are offered before it is finished: their first messages have been sent before its answer.
+    fn finish_first<G: BatchGenerator<Batch = B>>(
+        &mut self,
+        generator: &mut G,
+    ) -> Result<Option<B>, CorrelatedError> {
+        if self.offered == 0 {
+            let first = self.batches.front().map(RandomnessBatch::kind);
+            let is_answered = first.is_some_and(|kind| generator.is_answered(kind));
+            self.offered = if is_answered { self.batches.len() } else { self.batches.len().min(1) };
+            self.batches.iter_mut().take(self.offered).try_for_each(|one| generator.offer(one))?;
+        }
+        let Some(mut batch) = self.batches.pop_front() else { return Ok(None) };
+        self.offered -= 1;
+        generator.finish(&mut batch).map(|()| Some(batch))
     }
 }
 
@@ -127,7 +175,7 @@ fn begin_all<G: BatchGenerator>(
     blank: impl Fn() -> G::Batch,
 ) -> Result<(), CorrelatedError> {
     while let Some(&Ok((kind, count))) = schedule.peek() {
-        if begun.len() >= generator.begun_max(kind) {
+        if !generator.can_begin(begun, kind, count) {
             break;
         }
         let mut batch = blank();

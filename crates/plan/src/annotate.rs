@@ -92,7 +92,8 @@ pub(crate) fn annotate<R: Read + Seek + Send>(
     let mut tables = file.tables(memory_limit_bytes);
     let mut compressor = zstd::bulk::Compressor::new(1)?;
     let (mut raw, mut stored) = (Vec::new(), Vec::new());
-    let mut offset = 0u64;
+    // An assignment has notes of its own before these.
+    let mut offset = file.length_bytes();
     let mut unread = program.frame_count();
     let read = |(frame, instructions, _): &mut Batch| {
         if unread == 0 {

@@ -3,7 +3,7 @@
 //! Front ends leave the sharing of most values open. This stage gives every instruction one, and
 //! inserts a conversion where a value is used in another sharing than it has; each value is
 //! converted at most once to each sharing. Inputs and constants are brought in again instead, in
-//! the sharing that is needed. Conversions that the program states become what the assignment
+//! the sharing that is needed, and so is what moves their lanes for products only. Conversions that the program states become what the assignment
 //! makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
 //! Rows of regions and tables, and what permutations bring and move, are in Boolean sharing; where all else is garbled
 //! between two parties, only rows that permutations move, and regions that the program says so of.
@@ -13,6 +13,7 @@
 //! Memory: an entry for each value that is alive, within the planner's limit.
 
 mod assignment;
+mod feeding;
 mod matrices;
 
 use std::io::{Read, Seek, Write};
@@ -30,6 +31,7 @@ use crate::sharings::{Ancestry, ChosenSharings, classified};
 
 pub use assignment::Assignment;
 use assignment::of_sums_and_products;
+use feeding::{FedOps, Feeding};
 
 /// Sharing of what registers, regions, tables and permutations take and give.
 pub const STATE_SHARING: Sharing = Sharing::Boolean;
@@ -58,6 +60,8 @@ struct Assigner<'a, E> {
     assignment: Assignment,
     /// The sharings of what the program leaves open, if the assignment does not say.
     chosen: Option<&'a ChosenSharings>,
+    /// Which movements feed products only, if the assignment looks at that.
+    feeding: Option<Feeding>,
     permutations: CowList<Permutation>,
     emit: E,
     values: NameTable<AssignedValue>,
@@ -107,6 +111,10 @@ fn write<R: Read + Seek + Send, W: Write>(
 ) -> Result<(W, FileSummary), Error> {
     let scratch: ScratchFile = scratch.into();
     let mut tables = scratch.tables(planner_memory_bytes);
+    let feeding = match FedOps::of(assignment, chosen) {
+        Some(ops) => Some(Feeding::find(program, scratch.clone(), ops, planner_memory_bytes)?),
+        None => None,
+    };
     let mut notes = annotate(program, scratch, planner_memory_bytes, PortOrder::Given)?;
     let mut description = program.description().clone();
     // Those of a block stand in the directory of all.
@@ -125,7 +133,8 @@ fn write<R: Read + Seek + Send, W: Write>(
     let emit = |instruction: &Instruction| Ok(writer.push(instruction)?);
     let permutations = description.permutations.clone();
     let values = NameTable::new();
-    let mut assigner = Assigner { assignment, chosen, permutations, emit, values, next_name: 0 };
+    let mut assigner =
+        Assigner { assignment, chosen, feeding, permutations, emit, values, next_name: 0 };
     let mut index = 0;
     let instruction_count = program.instruction_count();
     for_each_frame(program, &mut notes, |instructions, uses| {
@@ -162,7 +171,11 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<'_, E> {
             let what = "switches of a permutation exchange rows here, and are no other values";
             return Err(Error::Invalid { instruction: index, what });
         }
-        let (sharing, ancestry) = self.sharing(instruction);
+        let is_feeding = match &mut self.feeding {
+            Some(feeding) if instruction.op.is_lane_movement() => feeding.is_feeding(index)?,
+            Some(_) | None => false,
+        };
+        let (sharing, ancestry) = self.sharing(instruction, is_feeding);
         let is_stated = instruction.element.sharing() != Sharing::Any;
         let is_chosen = match self.assignment {
             Assignment::Stated(_) if self.chosen.is_some() => is_stated,
@@ -215,9 +228,9 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<'_, E> {
     }
 
     /// The sharing of an instruction, and what its results come from.
-    fn sharing(&self, instruction: &Instruction) -> (Sharing, Ancestry) {
+    fn sharing(&self, instruction: &Instruction, is_feeding: bool) -> (Sharing, Ancestry) {
         let operand = |k: usize| &self.values[instruction.operands[k]];
-        let given = || self.assignment.sharing(instruction, operand);
+        let given = || self.assignment.sharing(instruction, operand, is_feeding);
         let is_open =
             instruction.element.sharing() == Sharing::Any && !instruction.op.is_about_state();
         match self.chosen {
@@ -227,7 +240,7 @@ impl<E: FnMut(&Instruction) -> Result<(), Error>> Assigner<'_, E> {
                 (sharing, ancestry)
             }
             Some(ChosenSharings::Arithmetic) if is_open && !instruction.op.is_carrying() => {
-                (of_sums_and_products(instruction, operand), Ancestry::default())
+                (of_sums_and_products(instruction, operand, is_feeding), Ancestry::default())
             }
             Some(ChosenSharings::Arithmetic | ChosenSharings::One(_)) | None => {
                 (given(), Ancestry::default())

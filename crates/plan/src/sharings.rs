@@ -11,7 +11,8 @@
 //!
 //! Rounds: the levels of a program are those of its rounds on XOR shares. A class has an equal share of each level on which
 //! it computes with others, so that the shares of all classes add up to the depth. In another sharing it has as much of
-//! that as its instructions have of their rounds.
+//! that as its instructions have of their rounds. Each group of values that are converted pays for a whole round on each
+//! level, or, in one of the assignments, for an equal share of a round with all groups of the level.
 //!
 //! Memory: as many classes as [`classes`] allows, and [`GROUPS_MAX`] groups of values; an entry for each value that is alive.
 

@@ -126,6 +126,47 @@ fn a_sum_that_widens_is_no_sum_of_arithmetic_shares() {
     }
 }
 
+/// Lanes of inputs that were moved before a product came in as bits, and were converted: 32 shared bits for each of 32 bits.
+#[test]
+fn movements_of_inputs_have_the_sharing_of_their_only_use() {
+    let movement = |op: Op, lanes: u32, immediates: [u64; 4], result: u64| {
+        let mut instruction = Instruction::new(op, BYTE, lanes);
+        (instruction.immediates, instruction.results[0]) = (immediates, result);
+        instruction
+    };
+    let first = input(BYTE, 0);
+    let mut slice = movement(Op::LaneSlice, 2, [0, 4, 0, 0], 1);
+    let mut reverse = movement(Op::LaneReverse, 2, [0; 4], 2);
+    reverse.operands[0] = 1;
+    let mut product = movement(Op::Mul, 2, [0; 4], 3);
+    product.operands = [2, 1, 0];
+    let mut second = movement(Op::LaneSlice, 2, [2, 4, 0, 0], 4);
+    let mut bits = movement(Op::And, 2, [0; 4], 5);
+    bits.operands = [4, 4, 0];
+    (slice.operands[0], second.operands[0]) = (0, 0);
+    let program = [first, slice, reverse, product, second, bits];
+    for assignment in [Assignment::Arithmetic, Assignment::ArithmeticProducts] {
+        let made = assigned(&program, assignment);
+        let found: Vec<(Op, Sharing)> = made.iter().map(|i| (i.op, i.element.sharing())).collect();
+        use Sharing::{Arithmetic, Boolean};
+        let expected = [
+            (Op::Input, Arithmetic),
+            (Op::LaneSlice, Arithmetic),
+            (Op::LaneReverse, Arithmetic),
+            (Op::Mul, Arithmetic),
+            (Op::Input, Boolean),
+            (Op::LaneSlice, Boolean),
+            (Op::And, Boolean),
+        ];
+        assert_eq!(found, expected, "{assignment:?}");
+    }
+    // The slice is needed as bits, too.
+    let mut also = movement(Op::And, 2, [0; 4], 4);
+    also.operands = [1, 1, 0];
+    let made = assigned(&[first, slice, reverse, product, also], Assignment::Arithmetic);
+    assert_eq!(made.iter().filter(|i| i.op == Op::Convert).count(), 2, "{made:?}");
+}
+
 /// What is computed in arithmetic sharing stays there; nothing is converted to it but factors.
 #[test]
 fn products_are_arithmetic_and_sums_of_bits_are_not() {

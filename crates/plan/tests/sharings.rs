@@ -6,7 +6,8 @@ use std::time::Instant;
 use phineus_bytecode::binary::to_bytes;
 use phineus_bytecode::random::{RandomOptions, Seeds, random_program};
 use phineus_bytecode::{
-    FileKind, Instruction, Op, ProgramReader, Sharing, SharingCosts, SharingRule, StepCost,
+    Column, Description, ElementType, Encoding, FileKind, InputPort, Instruction, Op, OutputPort,
+    ProgramReader, RowOrder, Sharing, SharingCosts, SharingRule, StepCost,
 };
 use phineus_plan::{
     ChosenSharings, NarrowOptions, ProgramPart, Scratch, SharingModel, ValueWidths, narrow,
@@ -89,6 +90,63 @@ fn all_who_choose_choose_alike() {
         }
     }
     assert!(mixtures > 0, "some program has more than one sharing");
+}
+
+/// Products of four widths that are compared: each conversion alone costs more than a garbled product, and all of them
+/// together less.
+fn compared_products() -> Vec<u8> {
+    let column = |element| Column { name: "x".to_owned(), element, encoding: Encoding::Number };
+    let sizes = [(8, 4), (9, 4), (10, 4), (7, 6)];
+    let (mut program, mut columns, mut next) = (Vec::new(), Vec::new(), 0);
+    for (number, (width, lanes)) in (0..).zip(sizes) {
+        let element = ElementType::unsigned(width);
+        columns.push(column(element));
+        let mut add = |op: Op, element: ElementType, operands: [u64; 3], immediates: [u64; 4]| {
+            let mut i = Instruction::new(op, element, lanes);
+            (i.operands, i.immediates) = (operands, immediates);
+            if op != Op::Output {
+                i.results[0] = next;
+                next += 1;
+            }
+            program.push(i);
+            next - 1
+        };
+        let x = add(Op::Input, element, [0; 3], [0, number, 0, 0]);
+        let product = add(Op::Mul, element, [x, x, 0], [0; 4]);
+        let less = add(Op::Lt, element, [product, x, 0], [0; 4]);
+        add(Op::Output, ElementType::BIT, [less, 0, 0], [0, number, 0, 0]);
+    }
+    let input =
+        InputPort { name: "x".to_owned(), party: 0, rows: 8, columns, order: RowOrder::Given };
+    let output = OutputPort {
+        name: "y".to_owned(),
+        parties: vec![0, 1],
+        rows: 8,
+        columns: vec![column(ElementType::BIT); sizes.len()],
+        rows_of: None,
+    };
+    let description = Description {
+        name: "test".to_owned(),
+        parties: vec!["a".to_owned(), "b".to_owned()],
+        inputs: vec![input].into(),
+        outputs: vec![output].into(),
+        ..Description::default()
+    };
+    to_bytes(FileKind::Program, &program, &description).expect("in memory")
+}
+
+/// Each group of conversions paid for a whole round, so products stayed garbled although all are converted in one round.
+#[test]
+fn conversions_of_a_level_share_its_rounds() {
+    let model = modelled(&compared_products()).0;
+    let of_products = |rule: SharingRule| {
+        let ChosenSharings::Classes(classes) = model.chosen(rule) else { panic!("{rule}") };
+        let parts = model.described(&classes).into_iter();
+        parts.filter(|part| part.0 == Op::Mul).map(|part| part.3).collect::<Vec<_>>()
+    };
+    let alone = SharingRule::cheapest().next().expect("there is a rule");
+    assert_eq!(of_products(alone), [Sharing::Garbled; 4]);
+    assert_eq!(of_products(SharingRule::JOINT), [Sharing::Arithmetic; 4]);
 }
 
 /// How fast the model is made, and that the search does not depend on the length of the program.

@@ -133,12 +133,8 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let trips = ROUND_TRIPS_PER_ROUND;
     let rounds = (total(totals::ROUNDS) + total(authenticated::CHECK_ROUNDS)) * trips;
     let before_rounds = rounds_before(plan) as f64 * trips;
-    // Beside a run of one block, batches of triples overlap.
-    let overlapped = if planned.blocks.is_some() {
-        0
-    } else {
-        mixed::overlapped_rounds(plan, planned.computing)
-    };
+    // Beside a run of one block, batches overlap.
+    let overlapped = if planned.blocks.is_some() { 0 } else { mixed::overlapped_rounds(plan) };
     let making = total(mixed::totals::PREPROCESSING_ROUNDS) - overlapped as f64;
     let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
     let protocol = Protocol::of_verified_plan(plan);

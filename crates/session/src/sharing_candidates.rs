@@ -30,7 +30,7 @@ const INSTRUCTIONS_COMPARED_MAX: u64 = 1 << 17;
 /// another one's takes longer; and a third more, since sums are estimates.
 const TOO_DEAR: u64 = 4;
 
-/// Assignments of least cost that are planned, at the most.
+/// Assignments of least cost that are planned, at the most, besides those named in [`candidates`].
 const CHEAPEST_MAX: usize = 4;
 
 /// Part of the memory limit that the tables of the choice may take.
@@ -139,20 +139,31 @@ fn candidates(model: &SharingModel, instructions: u64) -> Vec<(SharingRule, Chos
     let uniform = all.len();
     let is_long = instructions > INSTRUCTIONS_COMPARED_MAX;
     let most = if is_long { 1 } else { CHEAPEST_MAX };
+    // One that differs from a uniform one in movements only counts besides: it has other conversions.
+    let mut moved = 0;
     for (rule, chosen) in SharingRule::cheapest().map(chosen) {
-        if all.len() == uniform + most {
+        if all.len() == uniform + moved + most {
             break;
         }
-        let is_new = all.iter().all(|(_, known)| *known != chosen);
-        let is_uniform = matches!(&chosen, ChosenSharings::Classes(classes) if {
-            let parts = model.described(classes);
-            parts.iter().all(|part| part.3 == parts[0].3)
-        });
-        if is_new && !is_uniform {
+        let ChosenSharings::Classes(classes) = &chosen else { continue };
+        let is_new = all.iter().all(|(_, known)| *known != chosen) && !model.is_uniform(classes);
+        let parts = model.described(classes);
+        let is_of_movements = parts.iter().all(|part| part.3 == parts[0].3);
+        if is_new && (!is_of_movements || moved == 0) {
+            moved += usize::from(is_of_movements);
             all.push((rule, chosen));
-        } else if is_long {
+        }
+        if is_long {
             break;
         }
+    }
+    let joint = chosen(SharingRule::JOINT);
+    let is_new = all.iter().all(|(_, known)| *known != joint.1);
+    if let ChosenSharings::Classes(classes) = &joint.1
+        && is_new
+        && !model.is_uniform(classes)
+    {
+        all.push(joint);
     }
     if is_long {
         let given: Vec<ChosenSharings> = all.iter().map(|(_, chosen)| chosen.clone()).collect();

@@ -57,9 +57,14 @@ fn rule_words(rule: SharingRule) -> &'static str {
         SharingRule::Garbled => "all garbled",
         SharingRule::Arithmetic => "sums and products arithmetic",
         SharingRule::Cheapest(Sharings::All, Weights::Sum) => "each part in its cheapest sharing",
+        SharingRule::Cheapest(Sharings::All, Weights::JointRounds) => {
+            "conversions that share rounds"
+        }
         SharingRule::Cheapest(Sharings::All, Weights::Rounds) => "few rounds",
         SharingRule::Cheapest(Sharings::All, Weights::Work) => "little work",
-        SharingRule::Cheapest(Sharings::Ungarbled, Weights::Sum) => "nothing garbled",
+        SharingRule::Cheapest(Sharings::Ungarbled, Weights::Sum | Weights::JointRounds) => {
+            "nothing garbled"
+        }
         SharingRule::Cheapest(Sharings::Ungarbled, Weights::Rounds) => {
             "nothing garbled, few rounds"
         }

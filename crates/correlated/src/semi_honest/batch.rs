@@ -6,6 +6,7 @@ use phineus_ot::packing::copy_bits;
 use zerocopy::IntoBytes;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::costs::{PartyPair, offered_ots};
 use super::limits::{BATCH_ELEMENTS, BATCH_OTS, KNOWN_ROW_BITS};
 use super::point_functions::batch_points;
 use super::{KNOWN_WIDTH_MAX, Kind, POINT_BITS_MAX};
@@ -91,6 +92,33 @@ impl Kind {
         };
         assert!((1..=most).contains(&width), "an element has 1 to {most} bits");
         width
+    }
+
+    /// Whether batches of this size are begun before those before them are finished. A batch of point functions takes a
+    /// round for each bit of a point. Where memory is short, there is no space for batches of other kinds than bits.
+    pub(super) fn is_begun(self, scale: BatchScale) -> bool {
+        match self {
+            Kind::BitTriple => true,
+            Kind::RingTriple { .. }
+            | Kind::SquarePair { .. }
+            | Kind::SharedBit { .. }
+            | Kind::KnownTriple { .. } => scale == BatchScale::FULL,
+            Kind::PointFunction { .. } => false,
+        }
+    }
+
+    /// Whether the choices in a batch are answered by a message.
+    pub(super) fn is_answered(self) -> bool {
+        match self {
+            Kind::RingTriple { .. } | Kind::SquarePair { .. } | Kind::SharedBit { .. } => true,
+            Kind::BitTriple | Kind::KnownTriple { .. } | Kind::PointFunction { .. } => false,
+        }
+    }
+
+    /// Words of pad with each peer from when a batch is begun until it is finished.
+    pub(super) fn pads(self, count: usize) -> usize {
+        let (by_lower, by_higher) = offered_ots(self, count, PartyPair::OF_TWO);
+        if self.is_answered() { by_lower.max(by_higher) } else { 0 }
     }
 
     /// Elements of a batch.

@@ -1,11 +1,14 @@
 //! Sources of this correlated randomness besides a thread: made before the run, or stored.
 
+use std::collections::VecDeque;
 use std::path::Path;
 
 use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 
 use super::batch::COMPANION_KEY_BYTES;
+use super::costs::message_bytes;
+use super::limits::BATCHES_BEGUN;
 use super::{Batch, CorrelatedRandomness, Demand, Generator, Kind};
 use crate::buffered::{self, BatchSource};
 use crate::generator::BatchGenerator;
@@ -32,8 +35,12 @@ impl<C: Channel> BatchGenerator for Generator<C> {
         Generator::make(self, kind, count, batch)
     }
 
-    fn begun_max(&self, kind: Kind) -> usize {
-        if kind == Kind::BitTriple { self.begun_max } else { 0 }
+    fn can_begin(&self, begun: &VecDeque<Batch>, kind: Kind, count: usize) -> bool {
+        let bytes = |kind, count| message_bytes(kind, count, self.ot);
+        let all: u64 = begun.iter().map(|batch| bytes(batch.kind(), batch.count())).sum();
+        kind.is_begun(self.scale)
+            && begun.len() < BATCHES_BEGUN
+            && all + bytes(kind, count) <= self.begun_bytes_max
     }
 
     fn begin(
@@ -42,12 +49,19 @@ impl<C: Channel> BatchGenerator for Generator<C> {
         count: usize,
         batch: &mut Batch,
     ) -> Result<(), CorrelatedError> {
-        assert_eq!(kind, Kind::BitTriple, "no other kind can be begun");
-        self.begin_bit_triples(count, batch)
+        Generator::begin(self, kind, count, batch)
+    }
+
+    fn is_answered(&self, kind: Kind) -> bool {
+        kind.is_answered()
+    }
+
+    fn offer(&mut self, batch: &mut Batch) -> Result<(), CorrelatedError> {
+        Generator::offer(self, batch)
     }
 
     fn finish(&mut self, batch: &mut Batch) -> Result<(), CorrelatedError> {
-        self.finish_bit_triples(batch)
+        Generator::finish(self, batch)
     }
 
     fn parties(&mut self) -> &mut Parties<C> {

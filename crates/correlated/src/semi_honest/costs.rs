@@ -205,11 +205,43 @@ pub fn offered_ots(kind: Kind, count: usize, pair: PartyPair) -> (usize, usize) 
     }
 }
 
+/// Bytes of the answers to choices that the party of lower number sends in a batch, and the other.
+fn answer_bytes(kind: Kind, count: usize, pair: PartyPair) -> (u64, u64) {
+    let width = kind.width();
+    match kind {
+        Kind::RingTriple { .. } => {
+            let offers = product_bytes(width, count);
+            (offers, offers)
+        }
+        Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => (0, 0),
+        Kind::SquarePair { .. } => {
+            let lower = count.div_ceil(2);
+            (product_bytes(width - 1, lower), product_bytes(width - 1, count - lower))
+        }
+        Kind::SharedBit { .. } => {
+            let offers = |ots| Correlation::additive(width - 1, 1).message_bytes(ots);
+            let (by_lower, by_higher) = offered_ots(kind, count, pair);
+            (offers(by_lower), offers(by_higher))
+        }
+        Kind::BitTriple | Kind::KnownTriple { .. } | Kind::PointFunction { .. } => (0, 0),
+    }
+}
+
+/// Bytes of the longest message of a batch between two parties: choices, or answers to them.
+pub(super) fn message_bytes(kind: Kind, count: usize, ot: OtKind) -> u64 {
+    let (by_lower, by_higher) = offered_ots(kind, count, PartyPair::OF_TWO);
+    let (lower, higher) = answer_bytes(kind, count, PartyPair::OF_TWO);
+    let ots = by_lower.max(by_higher) as u64;
+    let choices = if ots == 0 { 0 } else { ot.random_extension_bytes(ots) };
+    choices.max(lower).max(higher)
+}
+
 /// The costs of a pair for one batch, of at most [`Kind::batch_elements`], without what it may
 /// have to reserve, which depends on the batches before.
 pub fn batch_costs(kind: Kind, count: usize, pair: PartyPair, ot: impl Into<OtKind>) -> PairCosts {
     let (width, two, ot) = (kind.width(), pair.parties == 2, ot.into());
     let (by_lower, by_higher) = offered_ots(kind, count, pair);
+    let (lower, higher) = answer_bytes(kind, count, pair);
     let ots = (by_lower + by_higher) as u64;
     // What the chooser of so many OTs sends.
     let extension = |ots: usize| match (ots, two) {
@@ -229,19 +261,10 @@ pub fn batch_costs(kind: Kind, count: usize, pair: PartyPair, ot: impl Into<OtKi
             let correction = count.div_ceil(8) as u64;
             costs(correction, correction, 2)
         }
-        Kind::RingTriple { .. } => {
-            let offers = product_bytes(width, count);
-            costs(offers, offers, 2)
-        }
+        Kind::RingTriple { .. } => costs(lower, higher, 2),
         Kind::SquarePair { .. } | Kind::SharedBit { .. } if width == 1 => PairCosts::default(),
-        Kind::SquarePair { .. } => {
-            let lower = count.div_ceil(2);
-            costs(product_bytes(width - 1, lower), product_bytes(width - 1, count - lower), 2)
-        }
-        Kind::SharedBit { .. } => {
-            let offers = |ots| Correlation::additive(width - 1, 1).message_bytes(ots);
-            costs(offers(by_lower), offers(by_higher), pair.parties as u64)
-        }
+        Kind::SquarePair { .. } => costs(lower, higher, 2),
+        Kind::SharedBit { .. } => costs(lower, higher, pair.parties as u64),
         // All pairs go at once: those without OTs wait for those of the owner.
         Kind::KnownTriple { .. } => costs(0, 0, 1),
         Kind::PointFunction { bits } => {

@@ -9,26 +9,30 @@
 //! * Three parties and more: choices are the same towards all peers, and one bit per OT corrects
 //!   `m_0 ^ m_1` to the same `a`.
 //! * Triples of a bit that one party knows: `known_triples`. Functions that are 1 at one point: `point_functions`.
-//! * Triples and square pairs in `Z_2^w`: `phineus_ot::product`. The cross products of a square come
-//!   twice, so they are needed in `Z_2^(w-1)` only, and one direction of a pair suffices: each
-//!   direction does one half of a batch.
+//! * Triples and square pairs in `Z_2^w`: `products`. Bits in both forms: `shared_bits`.
+//!
+//! A batch is made in three parts: the OTs in which this party chooses, which only sends; answers to the peer's choices;
+//! the peer's answers, which only receives. Between two parties several batches are in progress at once, so that a
+//! round trip is not waited for in each.
 //!
 //! Cost: `costs`, exact. Between each pair both directions and all pairs go at once.
 //! Invariants: all parties make the same batches in the same order. A batch allocates nothing once
 //! its kind has been made before. Memory: [`Generator::memory_bytes`].
 //! Not protected: malicious parties; wrong offers make wrong triples, which nobody checks.
 
+use std::collections::VecDeque;
+
 use phineus_channels::{Channel, Parties};
 use phineus_crypto::Prg;
 use phineus_crypto::point_function::PointBits;
-use phineus_ot::packing::{mask, pack, unpack};
+use phineus_ot::packing::mask;
 use phineus_ot::{ChoiceBits, OtKind, SessionId};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use super::costs::{PartyPair, offered_ots};
-use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_max};
-use super::pair::{PeerOts, pair, point_keys};
+use super::limits::{BATCH_ELEMENTS, FIELD_BITS_MIN, begun_bytes_max};
+use super::pair::{Pads, PeerOts, pair, point_keys};
 use super::point_functions::PointBuffers;
 use super::{Batch, Kind};
 use crate::CorrelatedError;
@@ -43,9 +47,14 @@ pub struct Generator<C> {
     /// Room for one column of words.
     pub(super) scratch: Zeroizing<Vec<u64>>,
     /// How large batches are at the most.
-    scale: BatchScale,
-    /// Batches of triples of bits that can be begun before the first is finished.
-    pub(super) begun_max: usize,
+    pub(super) scale: BatchScale,
+    pub(super) ot: OtKind,
+    /// Bytes that the messages of batches in progress may have.
+    pub(super) begun_bytes_max: u64,
+    /// Pads of the batches that are begun and not finished, the first one first.
+    begun_pads: VecDeque<Pads>,
+    /// Memory of pads that are used up.
+    spare_pads: Vec<Pads>,
     /// Draws the public keys of the hashes of point functions, the same at both parties.
     pub(super) point_keys: Prg,
     /// Memory of the last batch of point functions.
@@ -101,11 +110,23 @@ impl<C: Channel> Generator<C> {
             }
         }
         let scratch = Zeroizing::new(vec![0; scale.of(BATCH_ELEMENTS)]);
-        // Between three parties and more, triples take corrections besides.
-        let begun_max = if count == 2 { begun_max(kind, scale, parties.ahead_bytes()) } else { 0 };
+        let begun_bytes_max = begun_bytes_max(count, kind, parties.ahead_bytes());
         let point_keys = point_keys(session);
         let point_buffers = PointBuffers::default();
-        Ok(Generator { parties, pairs, prg, scratch, scale, begun_max, point_keys, point_buffers })
+        let (begun_pads, spare_pads) = (VecDeque::new(), Vec::new());
+        Ok(Generator {
+            parties,
+            pairs,
+            prg,
+            scratch,
+            scale,
+            ot: kind,
+            begun_bytes_max,
+            begun_pads,
+            spare_pads,
+            point_keys,
+            point_buffers,
+        })
     }
 
     /// Bytes of memory that a generator holds, channels not included.
@@ -148,44 +169,88 @@ impl<C: Channel> Generator<C> {
         batch.reset(kind, count);
         self.reserve(kind, count)?;
         let [first, second, third] = &mut batch.columns;
-        let width = kind.width();
         match kind {
-            Kind::BitTriple if self.parties.count() == 2 => {
-                self.choose_bit_triples(count, second, third)?;
-                self.offer_bit_triples(count, first, second, third)
-            }
-            Kind::BitTriple => self.bit_triples(count, first, second, third),
-            Kind::RingTriple { .. } => self.ring_triples(width, first, second, third),
-            Kind::SquarePair { .. } => self.square_pairs(width, first, second),
-            Kind::SharedBit { .. } => self.shared_bits(width, first, second),
-            Kind::KnownTriple { owner, .. } => {
-                let size = (width.into(), count);
-                self.known_triples(owner.into(), size, first, second, third)
+            Kind::BitTriple if self.parties.count() > 2 => {
+                self.bit_triples(count, first, second, third)
             }
             Kind::PointFunction { bits } => {
                 self.point_functions((PointBits::new(bits), count), first, second)
             }
+            Kind::BitTriple
+            | Kind::RingTriple { .. }
+            | Kind::SquarePair { .. }
+            | Kind::SharedBit { .. }
+            | Kind::KnownTriple { .. } => {
+                self.begin(kind, count, batch)?;
+                self.offer(batch)?;
+                self.finish(batch)
+            }
         }
     }
 
-    /// The first half of making `count` triples of bits with one peer, which only sends; OTs that need
-    /// something reserved are not made in halves.
-    pub(super) fn begin_bit_triples(
+    /// First part of making `count` of a kind that is made in parts: the OTs in which this party chooses. Only sends,
+    /// unless OTs have to be reserved, which [`Generator::make`] does.
+    pub(super) fn begin(
         &mut self,
+        kind: Kind,
         count: usize,
         batch: &mut Batch,
     ) -> Result<(), CorrelatedError> {
-        assert!(count <= Kind::BitTriple.batch_elements(self.scale), "a batch is bounded");
-        batch.reset(Kind::BitTriple, count);
-        let [_, second, third] = &mut batch.columns;
-        self.choose_bit_triples(count, second, third)
+        assert!(count <= kind.batch_elements(self.scale), "a batch is bounded");
+        batch.reset(kind, count);
+        let mut pads = self.spare_pads.pop().unwrap_or_default();
+        pads.fit(self.parties.count(), kind.pads(count));
+        let [first, second, third] = &mut batch.columns;
+        match kind {
+            Kind::BitTriple => self.choose_bit_triples(count, second, third)?,
+            Kind::RingTriple { width } => {
+                self.choose_factors(width, [first, second, third], &mut pads)?;
+            }
+            Kind::SquarePair { width } => self.choose_roots(width, [first, second], &mut pads)?,
+            Kind::SharedBit { width } => self.choose_bits(width, (first, count), &mut pads)?,
+            Kind::KnownTriple { owner, width } if usize::from(owner) == self.parties.me() => {
+                self.choose_known_bits((width.into(), count), first, third)?;
+            }
+            Kind::KnownTriple { .. } => {}
+            Kind::PointFunction { .. } => unreachable!("they are made as a whole"),
+        }
+        self.begun_pads.push_back(pads);
+        Ok(())
     }
 
-    /// The second half, which only receives.
-    pub(super) fn finish_bit_triples(&mut self, batch: &mut Batch) -> Result<(), CorrelatedError> {
-        let count = batch.count();
+    /// Second part of making a batch: takes the peers' choices, and answers them if [`Kind::is_answered`]. Batches come in
+    /// the order in which they were begun.
+    pub(super) fn offer(&mut self, batch: &mut Batch) -> Result<(), CorrelatedError> {
+        let (kind, count) = (batch.kind(), batch.count());
         let [first, second, third] = &mut batch.columns;
-        self.offer_bit_triples(count, first, second, third)
+        match kind {
+            Kind::BitTriple => self.offer_bit_triples(count, first, second, third),
+            Kind::RingTriple { width } => self.offer_factors(width, first, third),
+            Kind::SquarePair { width } => self.offer_roots(width, first, second),
+            Kind::SharedBit { width } => self.offer_bits(width, first, second),
+            Kind::KnownTriple { owner, .. } if usize::from(owner) == self.parties.me() => Ok(()),
+            Kind::KnownTriple { owner, width } => {
+                self.offer_known_rows(owner.into(), (width.into(), count), second, third)
+            }
+            Kind::PointFunction { .. } => unreachable!("they are made as a whole"),
+        }
+    }
+
+    /// Last part of making a batch: takes the peers' answers, and between two parties sends nothing. Batches come in the
+    /// order in which they were begun.
+    pub(super) fn finish(&mut self, batch: &mut Batch) -> Result<(), CorrelatedError> {
+        let mut pads = self.begun_pads.pop_front().expect("what is finished was begun");
+        let kind = batch.kind();
+        let [first, second, third] = &mut batch.columns;
+        match kind {
+            Kind::RingTriple { width } => self.finish_factors(width, second, third, &pads)?,
+            Kind::SquarePair { width } => self.finish_roots(width, first, second, &pads)?,
+            Kind::SharedBit { width } => self.finish_bits(width, first, second, &mut pads)?,
+            Kind::BitTriple | Kind::KnownTriple { .. } => {}
+            Kind::PointFunction { .. } => unreachable!("they are made as a whole"),
+        }
+        self.spare_pads.push(pads);
+        Ok(())
     }
 
     /// Sends to all peers what their OTs of a batch need from this party, then takes theirs.
@@ -258,8 +323,8 @@ impl<C: Channel> Generator<C> {
         }
         c.iter_mut().zip(a.iter().zip(b.iter())).for_each(|(c, (a, b))| *c = a & b);
         for peer in self.parties.peers() {
-            let PeerOts { receiver, pads, .. } = pair(&mut self.pairs, peer);
-            let (channel, pads) = (self.parties.channel(peer), &mut pads[..b.len()]);
+            let (channel, pads) = (self.parties.channel(peer), &mut self.scratch[..b.len()]);
+            let receiver = &mut pair(&mut self.pairs, peer).receiver;
             receiver.extend_bits(channel, ChoiceBits::Chosen(b), count, pads)?;
             c.iter_mut().zip(pads).for_each(|(c, pad)| *c ^= *pad);
         }
@@ -284,124 +349,6 @@ impl<C: Channel> Generator<C> {
             }
         }
         Ok(())
-    }
-
-    fn ring_triples(
-        &mut self,
-        width: u16,
-        a: &mut [u64],
-        b: &mut [u64],
-        c: &mut [u64],
-    ) -> Result<(), CorrelatedError> {
-        let (ots, modulus) = (a.len() * usize::from(width), mask(width.into()));
-        draw(&mut self.prg, modulus, a);
-        draw(&mut self.prg, modulus, b);
-        let random = self.draws_choices();
-        for peer in self.parties.peers() {
-            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
-            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
-            if random {
-                receiver.issue_multiply(channel, ChoiceBits::Random(choices), &mut pads[..ots])?;
-                unpack(width.into(), choices, b);
-            } else {
-                pack(width.into(), b, choices);
-                receiver.issue_multiply(channel, ChoiceBits::Chosen(choices), &mut pads[..ots])?;
-            }
-        }
-        for ((a, b), c) in a.iter().zip(b.iter()).zip(c.iter_mut()) {
-            *c = a.wrapping_mul(*b);
-        }
-        let shares = &mut self.scratch[..a.len()];
-        for peer in self.parties.peers() {
-            let channel = self.parties.channel(peer);
-            pair(&mut self.pairs, peer).sender.multiply(channel, width, random, a, shares)?;
-            add(c, shares, 0);
-        }
-        for peer in self.parties.peers() {
-            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
-            let channel = self.parties.channel(peer);
-            receiver.finish_multiply(channel, width, choices, &pads[..ots], shares)?;
-            add(c, shares, 0);
-        }
-        c.iter_mut().for_each(|c| *c &= modulus);
-        Ok(())
-    }
-
-    fn square_pairs(
-        &mut self,
-        width: u16,
-        a: &mut [u64],
-        c: &mut [u64],
-    ) -> Result<(), CorrelatedError> {
-        let modulus = mask(width.into());
-        draw(&mut self.prg, modulus, a);
-        if width == 1 {
-            // A bit is its own square.
-            c.copy_from_slice(a);
-            return Ok(());
-        }
-        let (narrow, random) = (width - 1, self.draws_choices());
-        let low = mask(narrow.into());
-        let me = self.parties.me();
-        for peer in self.parties.peers() {
-            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
-            let chosen = &mut a[half_of(peer, me, c.len())];
-            let ots = chosen.len() * usize::from(narrow);
-            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
-            if random {
-                receiver.issue_multiply(channel, ChoiceBits::Random(choices), &mut pads[..ots])?;
-                let drawn = &mut self.scratch[..chosen.len()];
-                unpack(narrow.into(), choices, drawn);
-                for (a, drawn) in chosen.iter_mut().zip(drawn) {
-                    *a = *a & !low | *drawn;
-                }
-            } else {
-                pack(narrow.into(), chosen, choices);
-                receiver.issue_multiply(channel, ChoiceBits::Chosen(choices), &mut pads[..ots])?;
-            }
-        }
-        for (a, c) in a.iter().zip(c.iter_mut()) {
-            *c = a.wrapping_mul(*a);
-        }
-        for peer in self.parties.peers() {
-            let offered = half_of(me, peer, c.len());
-            let (channel, shares) =
-                (self.parties.channel(peer), &mut self.scratch[..offered.len()]);
-            let sender = &mut pair(&mut self.pairs, peer).sender;
-            sender.multiply(channel, narrow, random, &a[offered.clone()], shares)?;
-            // Each cross product comes twice.
-            add(&mut c[offered], shares, 1);
-        }
-        for peer in self.parties.peers() {
-            let PeerOts { receiver, pads, choices, .. } = pair(&mut self.pairs, peer);
-            let chosen = half_of(peer, me, c.len());
-            let (channel, shares) = (self.parties.channel(peer), &mut self.scratch[..chosen.len()]);
-            let pads = &pads[..chosen.len() * usize::from(narrow)];
-            receiver.finish_multiply(channel, narrow, choices, pads, shares)?;
-            add(&mut c[chosen], shares, 1);
-        }
-        c.iter_mut().for_each(|c| *c &= modulus);
-        Ok(())
-    }
-}
-
-/// The elements of a batch for which `sender` offers to `receiver`: the first half those of the
-/// party of lower number.
-fn half_of(sender: usize, receiver: usize, count: usize) -> std::ops::Range<usize> {
-    let half = count.div_ceil(2);
-    if sender < receiver { 0..half } else { half..count }
-}
-
-/// Draws elements below a power of two, whose mask is `modulus`.
-fn draw(prg: &mut Prg, modulus: u64, words: &mut [u64]) {
-    prg.fill_bytes(words.as_mut_bytes());
-    words.iter_mut().for_each(|word| *word &= modulus);
-}
-
-/// Adds `shares * 2^shift`.
-fn add(sums: &mut [u64], shares: &[u64], shift: u32) {
-    for (sum, share) in sums.iter_mut().zip(shares) {
-        *sum = sum.wrapping_add(share << shift);
     }
 }
 

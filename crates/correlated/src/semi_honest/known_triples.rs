@@ -17,23 +17,14 @@ use super::pair::pair;
 use crate::CorrelatedError;
 
 impl<C: Channel> Generator<C> {
-    /// Makes `count` triples of bits that `owner` knows and rows of `width` bits.
-    pub(super) fn known_triples(
+    /// First part of `count` triples at the party that knows the bits: they are its choices towards all peers.
+    pub(super) fn choose_known_bits(
         &mut self,
-        owner: usize,
         (width, count): (usize, usize),
         bits: &mut [u64],
-        rows: &mut [u64],
         products: &mut [u64],
     ) -> Result<(), CorrelatedError> {
         let random = self.draws_choices();
-        if owner != self.parties.me() {
-            let sender = &mut pair(&mut self.pairs, owner).sender;
-            let channel = self.parties.channel(owner);
-            sender.extend_rows(channel, random, (width, count), products, rows)?;
-            rows.iter_mut().zip(products.iter()).for_each(|(one, zero)| *one ^= zero);
-            return Ok(());
-        }
         if !random {
             self.prg.fill_bytes(bits.as_mut_bytes());
             clear_beyond(count, bits);
@@ -50,6 +41,22 @@ impl<C: Channel> Generator<C> {
             products.iter_mut().zip(chosen.iter()).for_each(|(product, row)| *product ^= row);
         }
         clear_beyond(count, bits);
+        Ok(())
+    }
+
+    /// Last part of `count` triples at the others: rows of `width` bits, from OTs with the `owner` of the bits.
+    pub(super) fn offer_known_rows(
+        &mut self,
+        owner: usize,
+        (width, count): (usize, usize),
+        rows: &mut [u64],
+        products: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        let random = self.draws_choices();
+        let sender = &mut pair(&mut self.pairs, owner).sender;
+        let channel = self.parties.channel(owner);
+        sender.extend_rows(channel, random, (width, count), products, rows)?;
+        rows.iter_mut().zip(products.iter()).for_each(|(one, zero)| *one ^= zero);
         Ok(())
     }
 }

@@ -41,21 +41,26 @@ pub(crate) fn batches_ahead(largest_bytes: u64, scale: BatchScale) -> usize {
     (scale.of(AHEAD_BYTES) / largest_bytes.max(1) as usize).clamp(2, 32)
 }
 
-/// Batches of triples of two parties of which a party sends its part before it takes that of the first,
-/// at the most: 1 MiB, all that a channel takes, with 32 bits an OT.
-pub(crate) const BATCHES_BEGUN: usize = 4;
+/// Batches between two parties that are in progress at once, at the most, and as many as a channel takes without its reader.
+/// Extensions of 31 bits an OT for 4 batches of 2^16 OTs are 0.97 MiB, nearly all of it; of triples of 64 bits, whose answers
+/// are longer, there are 3.
+///
+/// All parties take the same steps in the same order. A batch in progress has one message in transit in each direction: first
+/// the extension, then the answer. So what the party that has taken fewer steps has sent and its peer has not taken are at
+/// most the longer of both for each batch. If a channel takes these, one of two parties always can go on.
+pub const BATCHES_BEGUN: usize = 4;
 
-/// How many there are with such OTs, where a channel takes `ahead_bytes` without its reader. Who has
-/// finished fewer batches than the peer has space to send all that it begins: so one of two always
-/// can go on.
-pub(super) fn begun_max(kind: OtKind, scale: BatchScale, ahead_bytes: usize) -> usize {
+/// Bytes of memory of the other batches in progress, at the most: 0.5 MiB of shared bits each, and a word of pad for each OT.
+pub const IN_PROGRESS_BYTES: u64 =
+    ((BATCHES_BEGUN - 1) * (BATCH_ELEMENTS * 8 + BATCH_ELEMENTS / 8 + BATCH_OTS * 8)) as u64;
+
+/// Bytes of all batches in progress between `parties`, at the most.
+pub(super) fn begun_bytes_max(parties: usize, kind: OtKind, ahead_bytes: usize) -> u64 {
     match kind {
-        // The parties reserve them in turn.
-        OtKind::Silent(_) => 0,
-        OtKind::SoftSpoken(_) => {
-            let batch_bytes = kind.random_extension_bytes(scale.of(BATCH_OTS) as u64);
-            BATCHES_BEGUN.min(ahead_bytes / batch_bytes as usize)
-        }
+        // Between three parties and more, pairs of parties are served one after another.
+        OtKind::SoftSpoken(_) if parties == 2 => ahead_bytes as u64,
+        // The parties reserve OTs one after the other.
+        OtKind::SoftSpoken(_) | OtKind::Silent(_) => 0,
     }
 }
 

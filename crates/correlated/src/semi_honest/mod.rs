@@ -25,6 +25,7 @@ pub mod limits;
 mod live;
 mod pair;
 mod point_functions;
+mod products;
 mod schedule;
 mod shared_bits;
 

@@ -19,8 +19,6 @@ use crate::demand::BatchScale;
 pub(super) struct PeerOts {
     pub(super) sender: RandomOtSender<OtExtensionSender>,
     pub(super) receiver: RandomOtReceiver<OtExtensionReceiver>,
-    /// The receiver's pads: a word, or bits.
-    pub(super) pads: Zeroizing<Vec<u64>>,
     /// The receiver's choices in this pair's order.
     pub(super) choices: Zeroizing<Vec<u64>>,
     /// The sender's words for both choices.
@@ -45,18 +43,47 @@ impl PeerOts {
         Ok(PeerOts {
             sender: RandomOtSender::new(sender, &outgoing),
             receiver: RandomOtReceiver::new(receiver, &incoming),
-            pads: room(scale.of(BATCH_OTS)),
             choices: room(scale.of(BATCH_OTS) / 64),
             words: [room(scale.of(BATCH_ELEMENTS) / 2), room(scale.of(BATCH_ELEMENTS) / 2)],
         })
     }
 
-    /// Bytes of memory that the OTs with one peer hold.
+    /// Bytes of memory that the OTs with one peer hold, and the pads of one batch.
     pub(super) fn memory_bytes(kind: OtKind, scale: BatchScale) -> usize {
         let ots = phineus_ot::limits::BATCH_OTS + 4 * phineus_ot::limits::TILE_OTS;
         let words = BATCH_OTS + 2 * (BATCH_ELEMENTS / 2) + BATCH_OTS / 64;
         let words = scale.of(words);
         2 * kind.state_bytes() + ots * size_of::<Block>() + words * size_of::<u64>()
+    }
+}
+
+/// Pads of the OTs of a batch in which this party chooses, a word for each, from when the batch is begun until it is
+/// finished.
+#[derive(Default)]
+pub(super) struct Pads {
+    /// By peer; none for this party.
+    words: Vec<Zeroizing<Vec<u64>>>,
+}
+
+impl Pads {
+    /// Makes space for the pads of `ots` OTs with each peer of `parties`. Memory stays for the next batch.
+    pub(super) fn fit(&mut self, parties: usize, ots: usize) {
+        self.words.resize_with(parties, Zeroizing::default);
+        for words in &mut self.words {
+            if words.len() < ots {
+                *words = Zeroizing::new(vec![0; ots]);
+            }
+        }
+    }
+
+    /// Those with `peer`.
+    pub(super) fn with(&self, peer: usize) -> &[u64] {
+        &self.words[peer]
+    }
+
+    /// Those with `peer`, to be changed.
+    pub(super) fn with_mut(&mut self, peer: usize) -> &mut [u64] {
+        &mut self.words[peer]
     }
 }
 

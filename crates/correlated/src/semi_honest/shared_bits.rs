@@ -18,7 +18,7 @@ use phineus_ot::packing::mask;
 use phineus_ot::{ChoiceBits, Correlation};
 
 use super::generator::{Generator, clear_beyond};
-use super::pair::{PeerOts, pair};
+use super::pair::{Pads, PeerOts, pair};
 use crate::CorrelatedError;
 use zerocopy::IntoBytes;
 
@@ -30,8 +30,7 @@ pub(super) fn lower_half(count: usize) -> usize {
 
 /// The part of a batch in which `sender` offers to `receiver`.
 fn part_of(sender: usize, receiver: usize, count: usize) -> Range<usize> {
-    let half = lower_half(count);
-    if sender < receiver { 0..half } else { half..count }
+    chain_part(sender < receiver, count)
 }
 
 /// The words in which the bits of a part lie.
@@ -40,28 +39,71 @@ fn words_of(part: &Range<usize>) -> Range<usize> {
 }
 
 impl<C: Channel> Generator<C> {
-    pub(super) fn shared_bits(
+    /// First part of shared bits: draws this party's, which are its choices in OTs of words with all peers.
+    pub(super) fn choose_bits(
         &mut self,
         width: u16,
-        bits: &mut [u64],
-        ring: &mut [u64],
+        (bits, count): (&mut [u64], usize),
+        pads: &mut Pads,
     ) -> Result<(), CorrelatedError> {
-        let count = ring.len();
         self.prg.fill_bytes(bits.as_mut_bytes());
-        if width > 1 {
-            self.extend_links(bits, count)?;
+        let (me, random) = (self.parties.me(), self.draws_choices());
+        for peer in self.parties.peers().filter(|_| width > 1) {
+            let part = part_of(peer, me, count);
+            let choices = &mut bits[words_of(&part)];
+            let choices =
+                if random { ChoiceBits::Random(choices) } else { ChoiceBits::Chosen(choices) };
+            let receiver = &mut pair(&mut self.pairs, peer).receiver;
+            let (channel, pads) =
+                (self.parties.channel(peer), &mut pads.with_mut(peer)[..part.len()]);
+            receiver.issue_correlate(channel, Correlation::additive(64, 1), choices, pads)?;
         }
         clear_beyond(count, bits);
+        Ok(())
+    }
+
+    /// Second part of shared bits: the OTs in which the peers choose; between two parties also the step of the chain that
+    /// sends.
+    pub(super) fn offer_bits(
+        &mut self,
+        width: u16,
+        bits: &[u64],
+        ring: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        let (me, random, count) = (self.parties.me(), self.draws_choices(), ring.len());
         for (j, share) in ring.iter_mut().enumerate() {
             *share = bits[j / 64] >> (j % 64) & 1;
         }
-        if width > 1 {
+        for peer in self.parties.peers().filter(|_| width > 1) {
+            let PeerOts { sender, words: [zero, one], .. } = pair(&mut self.pairs, peer);
+            let ots = part_of(me, peer, count).len();
+            let channel = self.parties.channel(peer);
+            sender.extend_words(channel, random, &mut zero[..ots], &mut one[..ots])?;
+        }
+        match self.parties.count() == 2 && width > 1 {
+            true => self.offer_links(width, me == 0, ring),
+            false => Ok(()),
+        }
+    }
+
+    /// Last part of shared bits: between two parties the step of the chain that receives, else the whole chain.
+    pub(super) fn finish_bits(
+        &mut self,
+        width: u16,
+        bits: &[u64],
+        ring: &mut [u64],
+        pads: &mut Pads,
+    ) -> Result<(), CorrelatedError> {
+        let (me, last) = (self.parties.me(), self.parties.count() - 1);
+        if last == 1 && width > 1 {
+            self.take_links(width, me == 1, (bits, ring), pads)?;
+        } else if width > 1 {
             // The part where this party comes earlier in the chain first: what a step waits for
             // is then always a step of lower rank, so no two parties wait for each other.
-            let (me, last) = (self.parties.me(), self.parties.count() - 1);
             let ascending = [true, false].map(|first| first == (me <= last - me));
             for ascending in ascending {
-                self.chain(width, ascending, bits, ring)?;
+                self.take_links(width, ascending, (bits, &mut *ring), pads)?;
+                self.offer_links(width, ascending, ring)?;
             }
         }
         // With one bit, adding is XOR.
@@ -69,48 +111,40 @@ impl<C: Channel> Generator<C> {
         Ok(())
     }
 
-    /// Makes OTs of words with all peers, in both directions, in which this party's bits are its
-    /// choices.
-    fn extend_links(&mut self, bits: &mut [u64], count: usize) -> Result<(), CorrelatedError> {
-        let (me, random) = (self.parties.me(), self.draws_choices());
-        for peer in self.parties.peers() {
-            let part = part_of(peer, me, count);
-            let choices = &mut bits[words_of(&part)];
-            let choices =
-                if random { ChoiceBits::Random(choices) } else { ChoiceBits::Chosen(choices) };
-            let PeerOts { receiver, pads, .. } = pair(&mut self.pairs, peer);
-            let (channel, pads) = (self.parties.channel(peer), &mut pads[..part.len()]);
-            receiver.issue_correlate(channel, Correlation::additive(64, 1), choices, pads)?;
-        }
-        for peer in self.parties.peers() {
-            let PeerOts { sender, words: [zero, one], .. } = pair(&mut self.pairs, peer);
-            let ots = part_of(me, peer, count).len();
-            let channel = self.parties.channel(peer);
-            sender.extend_words(channel, random, &mut zero[..ots], &mut one[..ots])?;
-        }
-        Ok(())
-    }
-
-    /// This party's steps of the chain over one part.
-    fn chain(
+    /// Takes the products that the parties before this one in the chain over one part offer.
+    fn take_links(
         &mut self,
         width: u16,
         ascending: bool,
-        bits: &[u64],
-        ring: &mut [u64],
+        (bits, ring): (&[u64], &mut [u64]),
+        pads: &mut Pads,
     ) -> Result<(), CorrelatedError> {
-        let (me, parties, count) = (self.parties.me(), self.parties.count(), ring.len());
-        let half = lower_half(count);
-        let part = if ascending { 0..half } else { half..count };
+        let (me, parties) = (self.parties.me(), self.parties.count());
+        let part = chain_part(ascending, ring.len());
         let (shares, bits) = (&mut ring[part.clone()], &bits[words_of(&part)]);
         let offers = Correlation::additive(width - 1, 1);
         let rank = |party: usize| if ascending { party } else { parties - 1 - party };
         for peer in (0..rank(me)).map(rank) {
-            let PeerOts { receiver, pads, .. } = pair(&mut self.pairs, peer);
-            let products = &mut pads[..shares.len()];
+            let receiver = &mut pair(&mut self.pairs, peer).receiver;
+            let products = &mut pads.with_mut(peer)[..shares.len()];
             receiver.finish_correlate(self.parties.channel(peer), offers, bits, products)?;
             subtract_doubled(shares, products);
         }
+        Ok(())
+    }
+
+    /// Offers products to the parties behind this one in the chain over one part.
+    fn offer_links(
+        &mut self,
+        width: u16,
+        ascending: bool,
+        ring: &mut [u64],
+    ) -> Result<(), CorrelatedError> {
+        let (me, parties) = (self.parties.me(), self.parties.count());
+        let part = chain_part(ascending, ring.len());
+        let shares = &mut ring[part];
+        let offers = Correlation::additive(width - 1, 1);
+        let rank = |party: usize| if ascending { party } else { parties - 1 - party };
         for peer in (rank(me) + 1..parties).map(rank) {
             let PeerOts { sender, words: [zero, one], .. } = pair(&mut self.pairs, peer);
             let (products, one) = (&mut zero[..shares.len()], &one[..shares.len()]);
@@ -119,6 +153,12 @@ impl<C: Channel> Generator<C> {
         }
         Ok(())
     }
+}
+
+/// The bits of a batch whose chain begins at party 0, or the others.
+fn chain_part(ascending: bool, count: usize) -> Range<usize> {
+    let half = lower_half(count);
+    if ascending { 0..half } else { half..count }
 }
 
 fn subtract_doubled(shares: &mut [u64], products: &[u64]) {

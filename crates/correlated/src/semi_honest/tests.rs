@@ -1,6 +1,7 @@
 //! All parties as threads over an in-process mesh; what their shares add up to is checked against
 //! what it means, and what went over the channels against `costs`, to the byte.
 
+mod in_progress;
 mod point_functions;
 mod silent;
 
@@ -29,7 +30,7 @@ pub(super) fn everybody<T: Send + 'static>(
 }
 
 /// Runs all parties over channels whose buffers follow the batch size.
-fn everybody_scaled<T: Send + 'static>(
+pub(super) fn everybody_scaled<T: Send + 'static>(
     parties: usize,
     scale: BatchScale,
     run: impl Fn(Parties<MemoryChannel>) -> T + Send + Sync + Clone + 'static,
@@ -271,6 +272,9 @@ fn take(
         (Kind::KnownTriple { owner, width }, [bits, rows, products]) => {
             source.known_triples((owner, width), count, bits, rows, products)
         }
+        (Kind::PointFunction { bits }, [points, keys]) => {
+            source.point_functions(bits, count, points, keys)
+        }
         _ => panic!("a kind has its columns"),
     }
 }
@@ -315,46 +319,6 @@ fn live_randomness_makes_exactly_what_is_demanded() {
             used
         });
         assert_needs(&results, &format!("{parties} parties, seed {seed:#x}"));
-    }
-}
-
-/// Batches are begun before those before them are finished, also where channels take as little as can
-/// be: nobody waits for ever, and nothing else is made or sent.
-#[test]
-fn batches_that_are_begun_before_others_are_finished_are_the_same() {
-    for scale in BatchScale::ALL {
-        let results = everybody_scaled(2, scale, move |parties| {
-            let count = 9 * Kind::BitTriple.batch_elements(scale) + 77;
-            let mut demand = Demand::scaled(scale);
-            let order = [(Kind::BitTriple, count), (Kind::RingTriple { width: 8 }, 70)];
-            order.iter().for_each(|&(kind, count)| demand.add(kind, count));
-            let expected = demand_costs(&demand, PartyPair::OF_TWO, FIELD).from_lower_bytes;
-            let setup = setup_costs(FIELD).from_lower_bytes;
-            let prg = Prg::from_seed(Block::from_bits(0xbe + parties.me() as u128));
-            let (session, kind) = (SessionId::new([0xbe; 32]), (FIELD.into(), scale));
-            let generator = Generator::setup_scaled(parties, prg, &session, kind);
-            let generator = generator.expect("all honest");
-            assert_eq!(generator.begun_max, 4, "all that a channel takes");
-            let mut live =
-                Live::start(generator, demand, order.into_iter().map(Ok)).expect("a thread");
-            let mut made = Vec::new();
-            for (kind, count) in order {
-                let words = |column| vec![0; kind.column_words(column, count)];
-                let mut columns: Vec<_> = (0..kind.columns()).map(words).collect();
-                take(&mut live, kind, count, &mut columns).expect("all honest");
-                made.push(columns);
-            }
-            let mut generator = live.finish().expect("the thread does not fail");
-            let parties = generator.parties();
-            if parties.me() == 0 {
-                assert_eq!(parties.traffic()[1].sent_bytes, setup + expected);
-            }
-            (order, made)
-        });
-        for (i, (kind, count)) in results[0].0.into_iter().enumerate() {
-            let shares: Vec<_> = results.iter().map(|(_, made)| &made[i]).collect();
-            assert_meaning(kind, count, &shares, &format!("{kind:?}, {scale:?}"));
-        }
     }
 }
 

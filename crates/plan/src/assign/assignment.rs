@@ -85,11 +85,12 @@ impl Assignment {
         }
     }
 
-    /// The sharing of `instruction`, given what its operands have.
+    /// The sharing of `instruction`, given what its operands have, and whether it moves what feeds products only.
     pub(super) fn sharing<'a>(
         self,
         instruction: &Instruction,
         operand: impl Fn(usize) -> &'a AssignedValue,
+        is_feeding: bool,
     ) -> Sharing {
         let stated = instruction.element.sharing();
         if instruction.op.is_about_state() {
@@ -109,19 +110,33 @@ impl Assignment {
                 }
             },
             Assignment::ArithmeticProducts => match stated {
-                Sharing::Any if prefers_arithmetic(instruction, operand) => Sharing::Arithmetic,
+                Sharing::Any if prefers_arithmetic(instruction, operand, is_feeding) => {
+                    Sharing::Arithmetic
+                }
                 Sharing::Any | Sharing::Boolean | Sharing::Garbled => Sharing::Boolean,
                 Sharing::Arithmetic => Sharing::Arithmetic,
             },
-            Assignment::Arithmetic => of_sums_and_products(instruction, operand),
+            Assignment::Arithmetic => of_sums_and_products(instruction, operand, is_feeding),
         }
     }
 }
 
-/// Arithmetic sharing for sums and products and for movements of what has it, and Boolean sharing for all else.
+/// Whether a movement of lanes is one of arithmetic shares: of what has been computed so, and of inputs and constants that
+/// are needed so.
+fn moves_arithmetic_shares(moved: &AssignedValue, is_feeding: bool) -> bool {
+    let is_open = |source: &Instruction| source.element.sharing() == Sharing::Any;
+    match moved.source.as_ref().is_some_and(is_open) {
+        true => is_feeding,
+        false => moved.is_in(Sharing::Arithmetic),
+    }
+}
+
+/// Arithmetic sharing for sums and products and for movements of what has it or feeds nothing else, and Boolean sharing for
+/// all else.
 pub(super) fn of_sums_and_products<'a>(
     instruction: &Instruction,
     operand: impl Fn(usize) -> &'a AssignedValue,
+    is_feeding: bool,
 ) -> Sharing {
     let width = instruction.element.width();
     let fits = width > 1 && width <= RING_WIDTH_MAX;
@@ -130,6 +145,12 @@ pub(super) fn of_sums_and_products<'a>(
         Op::LaneSum if fits && instruction.immediates[0] == u64::from(width) => Sharing::Arithmetic,
         // Of shares modulo 2^w the carries out of w bits are not known.
         Op::LaneSum => Sharing::Boolean,
+        op if op.is_lane_movement() && fits => {
+            match moves_arithmetic_shares(operand(0), is_feeding) {
+                true => Sharing::Arithmetic,
+                false => Sharing::Boolean,
+            }
+        }
         op if op.is_arithmetic() && fits => {
             let has_operand = instruction.operand_count() > 0;
             match has_operand && operand(0).is_in(Sharing::Arithmetic) {
@@ -152,6 +173,7 @@ fn moves(op: Op) -> bool {
 fn prefers_arithmetic<'a>(
     instruction: &Instruction,
     operand: impl Fn(usize) -> &'a AssignedValue,
+    is_feeding: bool,
 ) -> bool {
     let width = instruction.element.width();
     let operands = || (0..instruction.operand_count()).map(&operand);
@@ -168,6 +190,7 @@ fn prefers_arithmetic<'a>(
             let is_same_width = instruction.immediates[0] == u64::from(width);
             is_same_width && operands().all(|value| value.source.is_some() || is_computed(value))
         }
+        op if op.is_lane_movement() => moves_arithmetic_shares(operand(0), is_feeding),
         op => {
             op.is_arithmetic()
                 && operands().next().is_some_and(|value| value.is_in(Sharing::Arithmetic))

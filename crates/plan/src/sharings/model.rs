@@ -63,6 +63,8 @@ pub(super) struct Group {
     pub(super) levels: Levels,
     /// The same of a run.
     pub(super) level_count: u64,
+    /// Its share in the levels of a run on which values of any groups come up, with [`PLACES`] binary places.
+    pub(super) level_share: u64,
 }
 
 /// Costs of classes of instructions in each sharing, and of the conversions between them.
@@ -130,12 +132,19 @@ impl SharingModel {
     /// Turns levels of a block into rounds of a run.
     fn end_block(&mut self, times: u64) {
         let levels: Vec<&Levels> = self.classes.iter().map(|class| &class.levels).collect();
-        let shares = shares(&levels);
-        for (class, share) in self.classes.iter_mut().zip(shares) {
+        let of_classes = shares(&levels);
+        for (class, share) in self.classes.iter_mut().zip(of_classes) {
             class.share = class.share.saturating_add(share.saturating_mul(times));
             class.levels = Levels::default();
         }
-        for group in &mut self.groups {
+        // What is converted without rounds has no part in them.
+        let none = Levels::default();
+        let waits = |group: &Group| group.rounds.iter().flatten().any(|&rounds| rounds > 0);
+        let levels =
+            self.groups.iter().map(|group| if waits(group) { &group.levels } else { &none });
+        let parts = shares(&levels.collect::<Vec<&Levels>>());
+        for (group, share) in self.groups.iter_mut().zip(parts) {
+            group.level_share = group.level_share.saturating_add(share.saturating_mul(times));
             let count = group.levels.count().saturating_mul(times);
             group.level_count = group.level_count.saturating_add(count);
             group.levels = Levels::default();
@@ -180,6 +189,15 @@ impl SharingModel {
         all.iter().map(estimate).collect()
     }
 
+    /// Whether an assignment gives everything that is open one sharing, Boolean or garbled.
+    pub fn is_uniform(&self, chosen: &ClassSharings) -> bool {
+        let is_all = |sharing: Sharing| {
+            let mut all = self.classes.iter().zip(&chosen.sharings);
+            all.all(|(class, &own)| class.is_stated || own == sharing)
+        };
+        is_all(Sharing::Boolean) || is_all(Sharing::Garbled)
+    }
+
     /// Operation, width, number of instructions and sharing of all that costs something and is not stated, most instructions
     /// first; equal ones are joined.
     pub fn described(&self, chosen: &ClassSharings) -> Vec<(Op, u16, u64, Sharing)> {
@@ -213,8 +231,13 @@ impl SharingModel {
             cost(class.work_ps[sharing], share / u128::from(level_rounds))
         };
         let group_cost = |group: &Group, from: usize, to: usize| {
-            let rounds = u128::from(group.level_count) * u128::from(group.rounds[from][to]);
-            cost(group.work_ps[from][to], rounds << PLACES)
+            let levels = match weights {
+                Weights::JointRounds => u128::from(group.level_share),
+                Weights::Sum | Weights::Rounds | Weights::Work => {
+                    u128::from(group.level_count) << PLACES
+                }
+            };
+            cost(group.work_ps[from][to], levels * u128::from(group.rounds[from][to]))
         };
         let square = || (0..SHARINGS).flat_map(|from| (0..SHARINGS).map(move |to| (from, to)));
         let of_classes = self.classes.iter().flat_map(|class| {

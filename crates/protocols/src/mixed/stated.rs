@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 
 use phineus_bytecode::{Description, Instruction, PlanDescription, ProgramReader};
 use phineus_correlated::semi_honest::costs::ots_of_a_direction;
+use phineus_correlated::semi_honest::limits::BATCHES_BEGUN;
 use phineus_correlated::semi_honest::{Demand, Kind};
 use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
@@ -64,16 +65,23 @@ pub(super) fn kind_of(demand: &Demand, is_silent: bool) -> OtKind {
 
 /// Bytes of correlated randomness that lie ready at the most.
 pub fn ready_randomness_bytes(plan: &PlanDescription) -> u64 {
-    stated_demand(plan).ready_bytes()
+    stated_demand(plan).ready_bytes(batches_begun(plan))
 }
 
-/// Rounds less than stated in which `parties` make all of it just ahead of its use, in a program of
-/// one block:
+/// Rounds less than stated in which all of it is made just ahead of its use, in a program of one block:
 /// batches are begun before those before them are finished.
-pub fn overlapped_rounds(plan: &PlanDescription, parties: usize) -> u64 {
+pub fn overlapped_rounds(plan: &PlanDescription) -> u64 {
+    match batches_begun(plan) {
+        0 => 0,
+        _ => stated_demand(plan).overlapped_rounds(),
+    }
+}
+
+/// Batches that are in progress at once, at the most.
+fn batches_begun(plan: &PlanDescription) -> usize {
     let is_silent = MixedSettings::stated(plan).ot.is_silent();
-    match parties == 2 && !plan.layout.is_in_field() && !is_silent {
-        true => stated_demand(plan).overlapped_rounds(),
+    match plan.computing == Some(2) && !plan.layout.is_in_field() && !is_silent {
+        true => BATCHES_BEGUN,
         false => 0,
     }
 }

@@ -6,11 +6,13 @@
 
 use phineus_channels::{Transport, channel_memory_bytes};
 use phineus_correlated::demand::BatchScale;
+use phineus_correlated::semi_honest::limits::IN_PROGRESS_BYTES;
 use phineus_ot::FieldBits;
+use phineus_plan::Assignment;
 use phineus_protocols::bmr::limits::{LONGEST_AHEAD_BYTES, memory_bytes as garbling_bytes};
 
 use super::{BudgetParameters, OPTIMISED_PROCESS_BYTES, PlanFigures};
-use crate::protocol::{DriverTerms, PreprocessingFigures};
+use crate::protocol::{DriverTerms, PreprocessingFigures, Representation};
 
 /// Recorded circuits, where there is no plan yet that says what they take: a gate is 16 bytes at most,
 /// and SHA-256 and AES together have 150,000.
@@ -49,8 +51,28 @@ impl BudgetParameters {
         let making =
             PreprocessingFigures { triples: u64::MAX, is_made, ..PreprocessingFigures::default() };
         let figures = PlanFigures { making, scale, template_bytes, ..PlanFigures::default() };
+        let in_progress = match self.makes_arithmetic_shares() && scale == BatchScale::FULL {
+            true => IN_PROGRESS_BYTES,
+            false => 0,
+        };
         let channels = self.channel_bytes(scale) * self.channels(may_garble, is_made);
-        OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling
+        OPTIMISED_PROCESS_BYTES + channels + self.driver_bytes(&figures) + garbling + in_progress
+    }
+
+    /// Whether correlated randomness for arithmetic shares may be made, with several batches in progress at once.
+    fn makes_arithmetic_shares(&self) -> bool {
+        let may_be_arithmetic = match self.protocol.representation() {
+            Representation::Sharings(assignment) => match assignment {
+                Assignment::Arithmetic | Assignment::Stated(_) | Assignment::ArithmeticProducts => {
+                    true
+                }
+                Assignment::Uniform(_) | Assignment::GarbledBesideRows => false,
+            },
+            Representation::AsWritten
+            | Representation::GarbledBesideRows
+            | Representation::Field(_) => false,
+        };
+        self.parties == 2 && may_be_arithmetic && self.protocol.may_take_triples()
     }
 
     /// Bytes that a party may be ahead of another while authenticated correlated randomness is made
