@@ -94,11 +94,10 @@ impl SharingRule {
     pub const UNIFORM: [SharingRule; 3] =
         [SharingRule::Boolean, SharingRule::Arithmetic, SharingRule::Garbled];
 
-    /// The rule that is compared besides: its rounds are less than those of a run where few of the conversions of a level
-    /// take place.
+    /// Compared besides all others: it estimates too few rounds where few of the conversions of a level take place.
     pub const JOINT: SharingRule = SharingRule::Cheapest(Sharings::All, Weights::JointRounds);
 
-    /// The rules that do, those first whose assignment is most often the best.
+    /// The rules that look at costs, those first whose assignment is most often the best; without [`SharingRule::JOINT`].
     pub fn cheapest() -> impl Iterator<Item = SharingRule> {
         let pairs = Sharings::ALL.into_iter().map(|sharings| (sharings, Weights::Sum));
         let others = [Weights::Rounds, Weights::Work].map(|weights| (Sharings::All, weights));

@@ -1,4 +1,4 @@
-//! Division without restoring, at the width of the partial remainder.
+//! Non-restoring division, at the width of the partial remainder.
 //!
 //! After `k` quotient bits the remainder `r` has at most `k` bits. Of it only `t = r` or `t = r - d` modulo `2^k` is
 //! there, whichever the quotient bit `q` leaves (Robertson, "A new class of digital division methods", 1958); the next

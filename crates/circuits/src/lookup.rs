@@ -250,7 +250,7 @@ fn products(recorder: &mut Recorder, wires: &[Wire]) -> Vec<Wire> {
     }
 }
 
-/// Sums of products: the sums of a few of them are made once for all.
+/// Sums of products, by the method of the four Russians: all sums of [`GROUP`] products are made once.
 fn record_sums(recorder: &mut Recorder, products: &[Wire], sums: &[Polynomial]) -> Vec<Wire> {
     let mut of_groups = Vec::new();
     for group in products.chunks(GROUP) {
@@ -339,7 +339,7 @@ fn record_sbox(recorder: &mut Recorder, index: &[Wire]) -> Vec<Wire> {
     (0..8).map(|at| planes.output(at)[0]).collect()
 }
 
-/// Before the affine map of the S-box, FIPS 197 section 5.3.2.
+/// The inverse of the affine map of the S-box (FIPS 197, section 5.3.2).
 fn inverse_affine(recorder: &mut Recorder, byte: &[Wire]) -> Vec<Wire> {
     let bit = |at: usize| {
         let sum = recorder.xor2(byte[(at + 2) % 8], byte[(at + 5) % 8]);

@@ -61,7 +61,7 @@ impl ConstantTable {
         self.template.and_count()
     }
 
-    /// The rows at these indices, an unsigned integer in each lane; anything where an index is none of a row.
+    /// The rows at these indices, one for each lane; an index beyond the last row gives any value.
     #[track_caller]
     pub fn look_up(&self, index: &Value) -> Value {
         let CircuitTemplate { input_count, slot_count, levels, outputs, .. } = &self.template;

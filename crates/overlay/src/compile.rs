@@ -23,8 +23,8 @@ pub fn compile(
     drop(netlist);
     let schedule = schedule_within(&operations, parameters, bound)?;
     drop(operations);
-    let word_bytes = size_of::<Word>() + parameters.word_bytes();
+    let lane_bytes = size_of::<Word>() + 8 * parameters.lane_quads();
     let number_bytes = 2 * size_of::<u32>() * (schedule.loads.len() + schedule.outputs.len());
-    bound.check((schedule.words.len() * word_bytes + number_bytes) as u64)?;
+    bound.check((schedule.words.len() * lane_bytes + number_bytes) as u64)?;
     Ok((Stream::new(&schedule, parameters, program), schedule.figures))
 }

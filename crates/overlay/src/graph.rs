@@ -171,7 +171,8 @@ impl Graph {
     pub(crate) fn issuer(&self, operation: u32) -> usize {
         match self.kinds[operation as usize] {
             Kind::Move { value } => self.cell(value),
-            _ => self.cell(operation),
+            Kind::Load { .. } | Kind::And { .. } | Kind::Xor { .. } => self.cell(operation),
+            Kind::Output { .. } | Kind::Spill { .. } | Kind::Fill { .. } => self.cell(operation),
         }
     }
 

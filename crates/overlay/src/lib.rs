@@ -1,10 +1,10 @@
 //! Compiles programs to command streams of the garbling overlay in `hw/`, and drives the overlay.
 //!
-//! The overlay garbles any circuit without being reprogrammed: one AND gate in a cycle, with half gates and the hash
-//! of the software (`docs/protocols/garbled.md`), so its rows are byte for byte those of the software garbler.
+//! The overlay garbles any circuit without being reprogrammed: each of its 1 to 16 cells at most one AND gate in a cycle, with
+//! half gates and the hash of the software (`docs/protocols/garbled.md`), so its rows are byte for byte those of the software garbler.
 //!
 //! The path of a program: [`record`] runs it and records its gates as a [`netlist`]; [`operations`] absorbs XORs into
-//! operations of the cell; [`schedule`] gives each operation a cycle and each label a place in the banks of the wire
+//! operations of a cell; with several cells, `partition` gives each operation a cell; [`schedule`] gives each operation a cycle and each label a place in the banks of the wire
 //! memory; [`stream`] encodes the words. [`device`] is a run on a device. Its only implementation today is the
 //! simulation of the RTL by Verilator (cargo feature `verilator`). [`garbling`] lets a device garble beside a host that
 //! sends the rows. `docs/hardware.md` describes all of it.

@@ -61,7 +61,8 @@ impl Partitioner<'_> {
         let is_cheap = match &kind {
             Kind::Load { .. } => true,
             Kind::Xor { terms } => terms.values().iter().all(|&term| self.is_input(term)),
-            _ => false,
+            Kind::And { .. } | Kind::Output { .. } => false,
+            Kind::Move { .. } | Kind::Spill { .. } | Kind::Fill { .. } => false,
         };
         self.is_cheap[value as usize] = is_cheap;
         // Made where and when it is needed.
@@ -96,7 +97,8 @@ impl Partitioner<'_> {
         self.work[usize::from(cell)] += match kind {
             Kind::And { .. } => AND_WORK,
             Kind::Load { .. } => 0,
-            _ => 1,
+            Kind::Xor { .. } | Kind::Output { .. } => 1,
+            Kind::Move { .. } | Kind::Spill { .. } | Kind::Fill { .. } => 1,
         };
         let place = self.push(kind, cell);
         if self.present[value as usize] == 0 {

@@ -1,9 +1,9 @@
 //! [`Stream`]: the command stream of a program, as a file.
 //!
-//! All numbers are little-endian. A header of one word, in its first lane: "OVL1", version (16 bits), logarithms of banks and rows
-//! (8 bits each), hash of the parameters, words that follow, ANDs, cycles, cells (64 bits each). Then the words, each with a
-//! lane for each cell. Both go to the device. What only the host needs follows: the hash of the program (32 bytes), the numbers of loads and of
-//! outputs (64 bits each), the inputs in the order of their loads and the outputs in the order of their results (32
+//! All numbers are little-endian. A header of one word, in its first lane: "OVL1", version (16 bits), logarithms of banks and
+//! rows (8 bits each), hash of the parameters, words that follow, ANDs, cycles, cells (64 bits each). Then the words, each with a
+//! lane for each cell. Both go to the device. What only the host needs follows: the hash of the program (32 bytes), the numbers
+//! of loads and of outputs (64 bits each), the inputs in the order of their loads and the outputs in the order of their results (32
 //! bits each), and the CRC-32 of everything before it. In both lists, bit 31 marks labels that the host stores for a
 //! time: those among the outputs are numbered from 0, and a load with the same number takes one back.
 

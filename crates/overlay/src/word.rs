@@ -3,8 +3,8 @@
 //! From the lowest bit: 12 read addresses, 5 write addresses (AND, X, Y, load, Z), 12 flags of operands of the AND, X and
 //! Y, 6 flags of terms of Z, 5 flags of the writes, the output flag, 6 complements (a, b, post, X, Y, Z), the end flag, 8
 //! bits of idle cycles after the word, 32 bits of the gate index; whether the result of X goes to another cell, the number
-//! of that cell (4 bits), and the address there. End flag and idle cycles are the same in all lanes of a word. A check word has the end flag, no operation, and the
-//! CRC-32 in the index; the last word has the end flag and 255 idle cycles as well.
+//! of that cell (4 bits), and the address there. End flag and idle cycles are the same in all lanes of a word. A check word has
+//! the end flag, no operation, and the CRC-32 in the index; the last word has the end flag and 255 idle cycles as well.
 //!
 //! XOR unit Z has no read ports of its own. It adds any of the labels that the six ports of the AND read, whether or not
 //! they are operands of the AND: the sum of a full adder whose carry the AND makes, or any sum that ports left free read.

@@ -180,7 +180,7 @@ fn what_cannot_be_is_refused_with_a_sentence() -> Result {
     assert!(explained.contains("opens     'whether a remainder is left' (u1)"), "{explained}");
     assert!(explained.contains("block     1 each time"), "{explained}");
     let garbled = place.run("explain gcd --protocol bmr")?.succeeded()?.stdout;
-    assert!(garbled.contains("1 each time: 0 AND gates, 884 garbled AND gates,"), "{garbled}");
+    assert!(garbled.contains("1 each time: 0 AND gates, 683 garbled AND gates,"), "{garbled}");
     Ok(())
 }
 

@@ -619,3 +619,18 @@ fn reads_of_large_arrays_are_chosen_by_cost() -> Result {
     assert_eq!(opened["memories"], serde_json::json!([]));
     Ok(())
 }
+
+/// A party alone scans: nobody else could move its rows.
+#[test]
+fn one_party_reads_a_large_array() -> Result {
+    let place = Place::new()?;
+    let text = "#include <phineus.h>\n\
+        PH_MAIN void f(PH_IN(alice) const uint64_t z[300], PH_OUT(alice) uint64_t r[1])\n\
+        { r[0] = z[z[0] % 300]; }\n";
+    place.write("one.c", text)?;
+    let rows: Vec<String> = (7..307).map(|row| row.to_string()).collect();
+    place.write("z.csv", format!("z\n{}\n", rows.join("\n")))?;
+    let run = "run one.c --local --protocol clear --verify --in alice=z.csv";
+    place.run(run)?.succeeded()?.says("equals the plaintext answer: yes")?;
+    Ok(())
+}

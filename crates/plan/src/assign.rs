@@ -3,8 +3,8 @@
 //! Front ends leave the sharing of most values open. This stage gives every instruction one, and
 //! inserts a conversion where a value is used in another sharing than it has; each value is
 //! converted at most once to each sharing. Inputs and constants are brought in again instead, in
-//! the sharing that is needed, and so is what moves their lanes for products only. Conversions that the program states become what the assignment
-//! makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
+//! the sharing that is needed; so are movements of their lanes whose results only arithmetic operations use. Conversions that
+//! the program states become what the assignment makes of them: where everything has one sharing, nothing. Inputs that nothing uses are left out.
 //! Rows of regions and tables, and what permutations bring and move, are in Boolean sharing; where all else is garbled
 //! between two parties, only rows that permutations move, and regions that the program says so of.
 //!

@@ -45,7 +45,7 @@ use notes::{BlockStack, InstructionNotes, decode, encode, read_facts, write_fact
 use transfer::results;
 use views::{Emitter, NarrowedValue};
 
-/// The most instructions between a term and the sum that it is put off to: so long its operands are alive instead.
+/// The most instructions between a term and the sum that adds it. The term's operands stay alive that long.
 const ADDEND_DISTANCE_MAX: u64 = 4096;
 
 /// Properties of the protocol that narrowing depends on.

@@ -190,6 +190,8 @@ fn choose(
         .chain(MemoryMethod::IN_TABLES)
         .chain(linked)
         .filter(|&method| check((shape, usage), method, (protocol, terms)).is_ok())
+        // One party alone has nobody to move rows with.
+        .filter(|&method| method == MemoryMethod::Scan || traced.description.parties.len() > 1)
         .collect();
     // Whole programs with such a memory have at least as many instructions.
     let instructions =

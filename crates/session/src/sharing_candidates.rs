@@ -30,7 +30,7 @@ const INSTRUCTIONS_COMPARED_MAX: u64 = 1 << 17;
 /// another one's takes longer; and a third more, since sums are estimates.
 const TOO_DEAR: u64 = 4;
 
-/// Assignments of least cost that are planned, at the most, besides those named in [`candidates`].
+/// The most assignments of least cost that are planned, besides the two exceptions in [`candidates`].
 const CHEAPEST_MAX: usize = 4;
 
 /// Part of the memory limit that the tables of the choice may take.
@@ -139,7 +139,8 @@ fn candidates(model: &SharingModel, instructions: u64) -> Vec<(SharingRule, Chos
     let uniform = all.len();
     let is_long = instructions > INSTRUCTIONS_COMPARED_MAX;
     let most = if is_long { 1 } else { CHEAPEST_MAX };
-    // One that differs from a uniform one in movements only counts besides: it has other conversions.
+    // An assignment whose parts all have one sharing, but which moves lanes in another, has other conversions than a uniform
+    // one. One such is planned in addition to `most`.
     let mut moved = 0;
     for (rule, chosen) in SharingRule::cheapest().map(chosen) {
         if all.len() == uniform + moved + most {

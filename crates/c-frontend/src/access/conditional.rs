@@ -1,4 +1,4 @@
-//! Writes at secret indices that take place only where the arms are taken that are being run.
+//! Writes at secret indices inside secret branches.
 //!
 //! Such a write changes an element only if the index is its own and the arms are taken. So where the arms end there is nothing
 //! to choose between: where they are not taken, the new element is the old one.
@@ -16,10 +16,11 @@ const ELEMENTS_MAX: usize = 1 << 20;
 
 /// Elements that were written under a condition.
 struct ConditionalWrite {
-    /// They are its lanes.
+    /// The new elements, as lanes.
     value: Rc<Value>,
-    /// When they were written.
+    /// The arms in which the write takes place.
     arms: Rc<[ArmCondition]>,
+    /// What they were, by lane.
     before: Vec<CellValue>,
 }
 
@@ -51,8 +52,8 @@ impl ConditionalWrites {
         self.elements = 0;
     }
 
-    /// The one of two elements that is right where the condition holds and where it does not, if one is: `yes` is right where
-    /// it holds, `no` where it does not.
+    /// The element after a branch, if no choice is needed. `yes` is the element where the condition holds, `no` where it does
+    /// not.
     pub(crate) fn settled(
         &self,
         condition: &CellValue,

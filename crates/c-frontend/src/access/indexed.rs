@@ -13,7 +13,6 @@ use crate::access::write_at_once::ElementWrite;
 use crate::data::{
     CellValue, IndexTerm, Indexed, is_integer, is_single_integer, mask, zero_if_unset,
 };
-use crate::evaluate::OperationEvaluator;
 use crate::evaluate::report::ExecutionStop;
 use crate::ir::{Binary, Compare, Unary};
 
@@ -26,14 +25,9 @@ impl MemoryModel {
     /// Returns the place with indices truncated to the bits that can be set, none of them negative.
     /// An index that may be negative is counted from the beginning of the object.
     fn settled(&mut self, indexed: &Indexed) -> Result<Indexed, ExecutionStop> {
-        let high_zeros = |values: &OperationEvaluator, index: &CellValue, width: u16| {
-            let greatest = values.emit.greatest(index, width);
-            width - (128 - greatest.leading_zeros() as u16)
-        };
         let may_fall = |term: &IndexTerm| {
-            term.bound.is_none()
-                && term.width > 1
-                && high_zeros(&self.values, &term.index, term.width) == 0
+            let greatest = self.values.emit.greatest(&term.index, term.width);
+            term.bound.is_none() && term.width > 1 && greatest > mask(term.width) >> 1
         };
         if indexed.terms.len() > 1 && indexed.terms.iter().any(may_fall) {
             return self.joined(indexed);
@@ -41,8 +35,7 @@ impl MemoryModel {
         let mut settled = Indexed { object: indexed.object, offset: indexed.offset, terms: vec![] };
         for term in &indexed.terms {
             let IndexTerm { mut index, mut width, mut stride, bound } = term.clone();
-            let mut zeros = self.values.emit.zeros(&index, width);
-            zeros.high = high_zeros(&self.values, &index, width);
+            let zeros = self.values.emit.zeros(&index, width);
             let kept = width.saturating_sub(zeros.high + zeros.low);
             let steps = (1i64 << zeros.low.min(32)).checked_mul(stride);
             if kept > 0 && kept < width && zeros.low <= 32 && bound.is_none() {
@@ -116,8 +109,6 @@ impl MemoryModel {
                 _ => 1,
             };
             let reach = if term.width >= 63 { u64::MAX } else { 1 << term.width };
-            let greatest = self.values.emit.greatest(&term.index, term.width);
-            let reach = reach.min(u64::try_from(greatest).unwrap_or(u64::MAX).saturating_add(1));
             let own = term.bound.unwrap_or(u64::MAX).min(reach);
             counts.push((own.min(fitting.max(0) as u64), term.clone()));
         }
@@ -153,6 +144,16 @@ impl MemoryModel {
         }
     }
 
+    /// As many of the candidates as indices reach that are known to be small.
+    fn reached(&self, counts: &[(u64, IndexTerm)]) -> Vec<(u64, IndexTerm)> {
+        let reached = |(count, term): &(u64, IndexTerm)| {
+            let greatest = self.values.emit.greatest(&term.index, term.width);
+            let reach = u64::try_from(greatest).unwrap_or(u64::MAX).saturating_add(1);
+            ((*count).min(reach), term.clone())
+        };
+        counts.iter().map(reached).collect()
+    }
+
     pub(crate) fn read_indexed(
         &mut self,
         indexed: &Indexed,
@@ -162,12 +163,15 @@ impl MemoryModel {
         let is_open = indexed.terms.iter().all(|term| is_opened(&term.index));
         let (address, indexed) = (indexed, &self.settled(indexed)?);
         let counts = self.candidates(indexed, bytes)?;
-        let all: u64 = counts.iter().map(|(count, _)| count).product();
-        if let Some(access) = self.row_access((address, indexed), &counts, bytes)? {
+        let reached = self.reached(&counts);
+        let all: u64 = reached.iter().map(|(count, _)| count).product();
+        if let Some(access) = self.row_access((address, indexed), (&counts, all), bytes)? {
+            let (all, _) = counts[0];
             let what = format!("a read at {whose} is an access to a memory of {all} elements");
             self.values.note(what, ACCESS_REMEDY);
             return Ok(self.read_row(&access));
         }
+        let counts = reached;
         let mut found = Vec::with_capacity(all as usize);
         for offset in offsets(indexed.offset, &counts) {
             found.push(match self.memory.check(indexed.object, offset, bytes) {
@@ -230,16 +234,18 @@ impl MemoryModel {
     ) -> Result<(), ExecutionStop> {
         let (address, indexed) = (indexed, &self.settled(indexed)?);
         let counts = self.candidates(indexed, bytes)?;
-        let all: u64 = counts.iter().map(|(count, _)| count).product();
+        let reached = self.reached(&counts);
+        let all: u64 = reached.iter().map(|(count, _)| count).product();
         let whose = whose(indexed);
         if self.memory.object(indexed.object).is_constant {
             self.values.error("this writes to a constant", "write to a copy")?;
             return Ok(());
         }
         if (is_single_integer(data) || matches!(data, CellValue::Undefined))
-            && let Some(access) = self.row_access((address, indexed), &counts, bytes)?
+            && let Some(access) = self.row_access((address, indexed), (&counts, all), bytes)?
             && self.make_rows(access.memory)?
         {
+            let (all, _) = counts[0];
             let what = format!("a write at {whose} is an access to a memory of {all} elements");
             self.values.note(what, ACCESS_REMEDY);
             let condition = self.values.path_condition()?;
@@ -249,6 +255,7 @@ impl MemoryModel {
             let what = format!("a write at {whose} touches {all} elements");
             self.values.note(what, &format!("{all} choices of {} bits", bytes * 8));
         }
+        let counts = reached;
         let places = offsets(indexed.offset, &counts);
         let element = ElementWrite { address, bytes, data };
         if self.write_at_once(indexed, &counts, &places, element)? {

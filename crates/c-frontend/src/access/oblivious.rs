@@ -98,11 +98,12 @@ pub(super) struct RowAccess {
 }
 
 impl MemoryModel {
-    /// The access that this address means; nothing if the array is none for that.
+    /// The access that this address means, of which the index reaches so many elements; nothing if the array is none for
+    /// that.
     pub(super) fn row_access(
         &mut self,
         (address, settled): (&Indexed, &Indexed),
-        counts: &[(u64, IndexTerm)],
+        (counts, reached): (&[(u64, IndexTerm)], u64),
         bytes: u64,
     ) -> Result<Option<RowAccess>, ExecutionStop> {
         let [(count, term)] = counts else { return Ok(None) };
@@ -114,13 +115,19 @@ impl MemoryModel {
         let (object, offset, stride, count) = (settled.object, settled.offset, term.stride, *count);
         let born = self.memory.object(object).born;
         let elements = Elements { object, born, offset, stride, bytes, count };
-        let Some((memory, first)) = self.memory_of(elements)? else { return Ok(None) };
+        let Some((memory, first)) = self.memory_of(elements, reached)? else {
+            return Ok(None);
+        };
         let (index, width) = self.shifted(term, first, memory)?;
         Ok(Some(RowAccess { memory, index, width, address: address.clone() }))
     }
 
     /// A memory with these elements, all of them brought in, and the row of the first.
-    fn memory_of(&mut self, elements: Elements) -> Result<Option<(u32, u64)>, ExecutionStop> {
+    fn memory_of(
+        &mut self,
+        elements: Elements,
+        reached: u64,
+    ) -> Result<Option<(u32, u64)>, ExecutionStop> {
         if self.memory.object(elements.object).memories_made > MADE_MAX {
             return Ok(None);
         }
@@ -132,7 +139,7 @@ impl MemoryModel {
         if let Some((memory, first)) = of_rows {
             return Ok(self.bring_in(memory)?.map(|memory| (memory, first)));
         }
-        if elements.count < ELEMENTS_MIN {
+        if reached < ELEMENTS_MIN {
             return Ok(None);
         }
         match self.array_memories.by_elements.get(&elements).copied() {

@@ -1,12 +1,11 @@
 //! Values that the emitter recorded before, to be used again.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use phineus_frontend::untyped::Value;
 use phineus_frontend::{BlockId, ConstantTable, Register};
 
-use crate::data::CellValue;
 use crate::ir::{Compare, Unary};
 
 /// Lanes that were cut before, each with the value that it is of, which keeps its address.
@@ -51,11 +50,17 @@ pub(super) type KnownZeros = HashMap<*const Value, (Rc<Value>, KnownZeroBits)>;
 /// Circuits of tables of constants, by rows and their width.
 pub(super) type ConstantTables = HashMap<(Vec<u128>, u16), Rc<ConstantTable>>;
 
-/// The greatest values of unsigned integers, kept with them.
-pub(super) type Greatest = HashMap<*const Value, (Rc<Value>, u128)>;
+/// The greatest values of unsigned integers. Of a value that only this knows nothing is left but its address.
+pub(super) type Greatest = HashMap<*const Value, (Weak<Value>, u128)>;
 
-/// Sums of an integer and a constant, kept with them.
-pub(super) type Sums = HashMap<*const Value, (Rc<Value>, CellValue, u128)>;
+/// Sums of an integer and a constant, by the address of the sum: both, and the constant.
+pub(super) type Sums = HashMap<*const Value, (Weak<Value>, WeakInteger, u128)>;
+
+/// A secret integer that is not held: what is computed from it may still wait for that.
+pub(super) enum WeakInteger {
+    Secret(Weak<Value>),
+    Lane(Weak<Value>, u32),
+}
 
 /// Names, bounds and constant registers of opened integers.
 #[derive(Default)]

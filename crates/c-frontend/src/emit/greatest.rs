@@ -23,7 +23,7 @@ impl Emitter {
         }
     }
 
-    /// Remembers it of a result of so many bits, which it returns.
+    /// Remembers the greatest value of a result of `width` bits, and returns the result.
     pub(crate) fn with_greatest(
         &mut self,
         data: CellValue,
@@ -36,7 +36,7 @@ impl Emitter {
             if self.greatest.len() >= KEPT {
                 self.greatest.clear();
             }
-            self.greatest.insert(Rc::as_ptr(value), (value.clone(), greatest));
+            self.greatest.insert(Rc::as_ptr(value), (Rc::downgrade(value), greatest));
         }
         data
     }
@@ -54,6 +54,7 @@ impl Emitter {
             Binary::Mul => of_a.checked_mul(of_b),
             Binary::And | Binary::UMin => Some(of_a.min(of_b)),
             Binary::UMax => Some(of_a.max(of_b)),
+            // C does not define a division by 0, so the quotient and the remainder are taken to be at most the dividend.
             Binary::UDiv | Binary::LShr => match (op, b) {
                 (Binary::UDiv, CellValue::Public(by)) => of_a.checked_div(*by),
                 (Binary::LShr, CellValue::Public(by)) => {
@@ -61,7 +62,6 @@ impl Emitter {
                 }
                 _ => Some(of_a),
             },
-            // Of a division by 0 nothing is promised, and the remainder is the dividend.
             Binary::URem => match b {
                 CellValue::Public(by) if *by > 0 => Some(of_a.min(by - 1)),
                 _ => Some(of_a),

@@ -5,25 +5,44 @@ use std::rc::Rc;
 
 use crate::data::CellValue;
 use crate::emit::Emitter;
+use crate::emit::cache::WeakInteger;
 
 /// Sums of which this is remembered.
 const KEPT: usize = 1 << 14;
+
+impl WeakInteger {
+    fn of(data: &CellValue) -> Option<WeakInteger> {
+        match data {
+            CellValue::Secret(value) => Some(WeakInteger::Secret(Rc::downgrade(value))),
+            CellValue::Lane(value, lane) => Some(WeakInteger::Lane(Rc::downgrade(value), *lane)),
+            _ => None,
+        }
+    }
+
+    fn upgrade(&self) -> Option<CellValue> {
+        match self {
+            WeakInteger::Secret(value) => value.upgrade().map(CellValue::Secret),
+            WeakInteger::Lane(value, lane) => {
+                value.upgrade().map(|value| CellValue::Lane(value, *lane))
+            }
+        }
+    }
+}
 
 impl Emitter {
     /// Remembers that `sum` is the sum of these, if one is a constant, and returns it.
     pub(crate) fn with_terms(&mut self, sum: CellValue, a: &CellValue, b: &CellValue) -> CellValue {
         let (base, constant) = match (a, b) {
             (base, CellValue::Public(constant)) | (CellValue::Public(constant), base) => {
-                (base.clone(), *constant)
+                (base, *constant)
             }
             _ => return sum,
         };
-        // A sum with 0 is the product that it is of, which may wait for others.
-        if let (CellValue::Secret(value), true) = (&sum, constant != 0) {
+        if let (CellValue::Secret(value), Some(base)) = (&sum, WeakInteger::of(base)) {
             if self.sums.len() >= KEPT {
                 self.sums.clear();
             }
-            self.sums.insert(Rc::as_ptr(value), (value.clone(), base, constant));
+            self.sums.insert(Rc::as_ptr(value), (Rc::downgrade(value), base, constant));
         }
         sum
     }
@@ -36,6 +55,7 @@ impl Emitter {
     ) -> Option<CellValue> {
         let CellValue::Secret(value) = data else { return None };
         let (_, base, constant) = self.sums.get(&Rc::as_ptr(value))?;
-        is_base(base).then_some(CellValue::Public(*constant))
+        let base = base.upgrade()?;
+        is_base(&base).then_some(CellValue::Public(*constant))
     }
 }

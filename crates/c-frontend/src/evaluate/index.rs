@@ -6,7 +6,7 @@ use crate::data::{CellValue, IndexTerm, Indexed, moved, signed};
 use crate::evaluate::OperationEvaluator;
 use crate::evaluate::report::ExecutionStop;
 use crate::frame::Frame;
-use crate::ir::{Index, IrOperand};
+use crate::ir::{Index, IrOperand, Multiple};
 
 /// Choices that an address is made of, and their sides; with more the index is looked for as any
 /// secret one is.
@@ -46,12 +46,28 @@ impl OperationEvaluator {
             let no = self.further(frame, place, index, *b)?;
             return self.select(&frame.get(*condition), &yes, &no, 64);
         }
+        if let (Some(multiple), true) = (index.multiple, given.is_secret())
+            && self.is_multiple(frame, index, multiple)
+        {
+            let Multiple { operand, width, factor, .. } = multiple;
+            let stride = index.stride * factor;
+            let index = Index { operand, width, stride, bound: None, multiple: None };
+            return self.further(frame, place, &index, operand);
+        }
         match place {
             CellValue::Chosen(choices) => self.each_place(&choices, |evaluator, place| {
                 evaluator.stepped(place, given.clone(), index)
             }),
             place => self.stepped(place, given, index),
         }
+    }
+
+    /// Whether the steps of an index can be those of what it is a multiple of: no product wraps.
+    fn is_multiple(&self, frame: &Frame<'_>, index: &Index, multiple: Multiple) -> bool {
+        let of = frame.get(multiple.operand);
+        let greatest = self.emit.greatest(&of, multiple.width);
+        let last = greatest.checked_mul((index.stride * multiple.factor) as u128);
+        of.is_secret() && (multiple.is_exact || last.is_some_and(|last| last <= i64::MAX as u128))
     }
 
     /// Whether an index is public, or one of a few public ones. What is chosen between may have

@@ -146,6 +146,17 @@ pub(crate) struct Index {
     pub(crate) width: u16,
     pub(crate) stride: i64,
     pub(crate) bound: Option<u64>,
+    pub(crate) multiple: Option<Multiple>,
+}
+
+/// What an index is a positive multiple of, an integer of that width: for signed integers if it is exact, else if the product
+/// does not wrap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Multiple {
+    pub(crate) operand: IrOperand,
+    pub(crate) width: u16,
+    pub(crate) factor: i64,
+    pub(crate) is_exact: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -222,7 +233,10 @@ impl OperationKind {
             | OperationKind::Freeze(operand)
             | OperationKind::Reveal(_, operand) => vec![*operand],
             OperationKind::Address(base, _, indices) => {
-                [*base].into_iter().chain(indices.iter().map(|index| index.operand)).collect()
+                let multiples = indices.iter().filter_map(|index| index.multiple);
+                let own = indices.iter().map(|index| index.operand);
+                let all = own.chain(multiples.map(|multiple| multiple.operand));
+                [*base].into_iter().chain(all).collect()
             }
             OperationKind::Call(_, operands)
             | OperationKind::Heap(operands, _)

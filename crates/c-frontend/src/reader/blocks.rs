@@ -11,7 +11,7 @@ use crate::ir::{
 use crate::reader::ModuleReader;
 use crate::reader::constants::integer;
 use crate::reader::llvm::{BlockRef, LLVMOpcode, ValueRef};
-use crate::reader::multiples::step_by_multiples;
+use crate::reader::multiples::note_multiples;
 use crate::reader::names::FunctionNames;
 use crate::reader::uses::{choices, moved};
 
@@ -63,7 +63,7 @@ impl<'m> ModuleReader<'m> {
         let mut place = self.place(function, InstructionLocation::default());
         let mut read: Vec<IrBlock> =
             blocks.iter().map(|block| self.block(&mut names, *block, &mut place)).collect();
-        step_by_multiples(&mut read, &names.constants, &names.exact);
+        note_multiples(&mut read, &names.constants, &names.exact);
         let copied = (0..parameters.len()).filter_map(|at| {
             let typ = function.by_value(at as u32)?;
             Some((at, self.layout.size(typ), self.granule(typ)))

@@ -92,7 +92,8 @@ impl<'m> ModuleReader<'m> {
                     LLVMTypeKind::LLVMIntegerTypeKind => index.typ().width() as u16,
                     _ => return None,
                 };
-                found.push(Index { operand: open(index)?, width, stride, bound });
+                let operand = open(index)?;
+                found.push(Index { operand, width, stride, bound, multiple: None });
             }
         }
         Some((offset, found))

@@ -1,11 +1,13 @@
 //! Indices that are multiples of others, as steps of those others.
 //!
 //! LLVM computes `p[3 * n]` as the byte `12 * n` behind `p`. With a secret `n` that would mean every byte of the array; with
-//! steps of 12 bytes it means a third of the elements.
+//! steps of 12 bytes it means a third of the elements. Whether the product may wrap is seen when the address is computed.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{Binary, Constant, IrBlock, IrInstruction, IrOperand, OperationKind, Unary};
+use crate::ir::{
+    Binary, Constant, IrBlock, IrInstruction, IrOperand, Multiple, OperationKind, Unary,
+};
 
 /// Bits of an address: a product of as many wraps as the address does.
 const ADDRESS_BITS: u16 = 64;
@@ -22,50 +24,56 @@ enum Derived {
     Extended { of: IrOperand, width: u16 },
 }
 
-/// Makes of each index that is derived from another integer that integer, with other steps. What nothing else uses goes.
+/// Notes of each index what it is a positive multiple of.
 ///
 /// `exact` are the registers whose signed integer does not wrap, as C says.
-pub(super) fn step_by_multiples(
-    blocks: &mut [IrBlock],
-    constants: &[Constant],
-    exact: &HashSet<u32>,
-) {
+pub(super) fn note_multiples(blocks: &mut [IrBlock], constants: &[Constant], exact: &HashSet<u32>) {
     let all = blocks.iter().flat_map(|block| &block.instructions);
     let derived: HashMap<u32, Derived> = all
         .filter_map(|one| Some((one.result, derived(one, constants, exact.contains(&one.result))?)))
         .collect();
-    let mut replaced = HashSet::new();
     for instruction in blocks.iter_mut().flat_map(|block| &mut block.instructions) {
         let OperationKind::Address(_, _, indices) = &mut instruction.kind else { continue };
-        for index in indices.iter_mut().filter(|index| index.bound.is_none()) {
-            while let IrOperand::Register(register) = index.operand
-                && let Some(found) = derived.get(&register)
-            {
-                match *found {
-                    Derived::Multiple { of, factor, is_exact }
-                        if is_exact || index.width == ADDRESS_BITS =>
-                    {
-                        let stride = index.stride.checked_mul(factor);
-                        let stride = stride.filter(|stride| stride.abs() <= STRIDE_MAX);
-                        let Some(stride) = stride else { break };
-                        (index.operand, index.stride) = (of, stride);
-                    }
-                    // Worth it only if something is derived below.
-                    Derived::Extended { of: IrOperand::Register(below), width }
-                        if matches!(
-                            derived.get(&below),
-                            Some(Derived::Multiple { is_exact: true, .. })
-                        ) =>
-                    {
-                        (index.operand, index.width) = (IrOperand::Register(below), width);
-                    }
-                    Derived::Multiple { .. } | Derived::Extended { .. } => break,
-                }
-                replaced.insert(register);
-            }
+        for index in indices.iter_mut().filter(|index| index.bound.is_none() && index.stride > 0) {
+            index.multiple = multiple(&derived, (index.operand, index.width), index.stride);
         }
     }
-    remove_unused(blocks, &replaced);
+}
+
+/// What an index with these steps is a multiple of, through all products and extensions.
+fn multiple(
+    derived: &HashMap<u32, Derived>,
+    (mut operand, mut width): (IrOperand, u16),
+    stride: i64,
+) -> Option<Multiple> {
+    let (mut found, mut factor, mut is_exact) = (None, 1, true);
+    while let IrOperand::Register(register) = operand
+        && let Some(link) = derived.get(&register)
+    {
+        match *link {
+            Derived::Multiple { of, factor: by, is_exact: exact }
+                if exact || width == ADDRESS_BITS =>
+            {
+                let all = by.checked_mul(factor).and_then(|all| all.checked_mul(stride));
+                if all.is_none_or(|all| !(1..=STRIDE_MAX).contains(&all)) {
+                    break;
+                }
+                (operand, factor, is_exact) = (of, factor * by, is_exact && exact);
+                found = Some(Multiple { operand, width, factor, is_exact });
+            }
+            // Worth it only if something is derived below.
+            Derived::Extended { of: IrOperand::Register(below), width: before }
+                if matches!(
+                    derived.get(&below),
+                    Some(Derived::Multiple { is_exact: true, .. })
+                ) =>
+            {
+                (operand, width) = (IrOperand::Register(below), before);
+            }
+            Derived::Multiple { .. } | Derived::Extended { .. } => break,
+        }
+    }
+    found
 }
 
 fn derived(instruction: &IrInstruction, constants: &[Constant], is_exact: bool) -> Option<Derived> {
@@ -100,36 +108,4 @@ fn derived(instruction: &IrInstruction, constants: &[Constant], is_exact: bool) 
         }
         _ => None,
     }
-}
-
-/// Removes those of some instructions that nothing uses, the last one of a chain first.
-fn remove_unused(blocks: &mut [IrBlock], instructions: &HashSet<u32>) {
-    loop {
-        let used = used(blocks);
-        let is_unused = |result: &u32| instructions.contains(result) && !used.contains(result);
-        let mut is_done = true;
-        for block in &mut *blocks {
-            let before = block.instructions.len();
-            block.instructions.retain(|instruction| !is_unused(&instruction.result));
-            is_done &= block.instructions.len() == before;
-        }
-        if is_done {
-            return;
-        }
-    }
-}
-
-/// All registers that something uses.
-fn used(blocks: &[IrBlock]) -> HashSet<u32> {
-    let mut used = HashSet::new();
-    for block in blocks {
-        let phis = block.phis.iter().flat_map(|phi| &phi.incoming).map(|(_, incoming)| *incoming);
-        let operands = block.instructions.iter().flat_map(|one| one.kind.operands());
-        let all = phis.chain(operands).chain(block.terminator.operand());
-        used.extend(all.filter_map(|operand| match operand {
-            IrOperand::Register(register) => Some(register),
-            IrOperand::Constant(_) => None,
-        }));
-    }
-    used
 }

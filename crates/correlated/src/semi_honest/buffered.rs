@@ -38,7 +38,9 @@ impl<C: Channel> BatchGenerator for Generator<C> {
     fn can_begin(&self, begun: &VecDeque<Batch>, kind: Kind, count: usize) -> bool {
         let bytes = |kind, count| message_bytes(kind, count, self.ot);
         let all: u64 = begun.iter().map(|batch| bytes(batch.kind(), batch.count())).sum();
-        kind.is_begun(self.scale)
+        // Silent OTs are reserved by batch, and choices among them may take no bytes.
+        self.begun_bytes_max > 0
+            && kind.is_begun(self.scale)
             && begun.len() < BATCHES_BEGUN
             && all + bytes(kind, count) <= self.begun_bytes_max
     }

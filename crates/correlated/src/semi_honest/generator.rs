@@ -188,8 +188,8 @@ impl<C: Channel> Generator<C> {
         }
     }
 
-    /// First part of making `count` of a kind that is made in parts: the OTs in which this party chooses. Only sends,
-    /// unless OTs have to be reserved, which [`Generator::make`] does.
+    /// First part of making `count` of a kind that is made in parts: the OTs in which this party chooses. Only sends:
+    /// OTs that have to be reserved have been reserved by [`Generator::make`].
     pub(super) fn begin(
         &mut self,
         kind: Kind,

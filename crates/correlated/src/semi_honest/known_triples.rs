@@ -44,7 +44,7 @@ impl<C: Channel> Generator<C> {
         Ok(())
     }
 
-    /// Last part of `count` triples at the others: rows of `width` bits, from OTs with the `owner` of the bits.
+    /// Second part of `count` triples at the others: rows of `width` bits, from OTs with the `owner` of the bits.
     pub(super) fn offer_known_rows(
         &mut self,
         owner: usize,

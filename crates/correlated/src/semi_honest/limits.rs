@@ -41,9 +41,9 @@ pub(crate) fn batches_ahead(largest_bytes: u64, scale: BatchScale) -> usize {
     (scale.of(AHEAD_BYTES) / largest_bytes.max(1) as usize).clamp(2, 32)
 }
 
-/// Batches between two parties that are in progress at once, at the most, and as many as a channel takes without its reader.
-/// Extensions of 31 bits an OT for 4 batches of 2^16 OTs are 0.97 MiB, nearly all of it; of triples of 64 bits, whose answers
-/// are longer, there are 3.
+/// The most batches between two parties that are in progress at once. Extensions of 31 bits an OT for 4 batches of 2^16 OTs are
+/// 0.97 MiB, nearly all that a channel takes without its reader. Triples of 64 bits have longer answers, so 3 of their batches
+/// are in progress.
 ///
 /// All parties take the same steps in the same order. A batch in progress has one message in transit in each direction: first
 /// the extension, then the answer. So what the party that has taken fewer steps has sent and its peer has not taken are at
@@ -54,7 +54,7 @@ pub const BATCHES_BEGUN: usize = 4;
 pub const IN_PROGRESS_BYTES: u64 =
     ((BATCHES_BEGUN - 1) * (BATCH_ELEMENTS * 8 + BATCH_ELEMENTS / 8 + BATCH_OTS * 8)) as u64;
 
-/// Bytes of all batches in progress between `parties`, at the most.
+/// The most bytes of the messages of all batches in progress between `parties`.
 pub(super) fn begun_bytes_max(parties: usize, kind: OtKind, ahead_bytes: usize) -> u64 {
     match kind {
         // Between three parties and more, pairs of parties are served one after another.

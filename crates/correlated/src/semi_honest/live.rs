@@ -1,7 +1,7 @@
 //! [`Live`]: correlated randomness made by a thread just ahead of its use.
 //!
 //! The thread has the generator with channels of its own. It makes the batches of the schedule and
-//! no more, begins a few before it finishes the first (`begun_max`), and
+//! no more, begins the next ones before it finishes the first where `can_begin` allows it, and
 //! waits while as many of them lie unused as `limits` say. When it fails, the consumer gets its error
 //! with the next batch; when the consumer is dropped, the thread ends with the batch it is making.
 //! Cost: the generator's. Memory: the generator's, and [`Demand::ready_bytes`].

@@ -1,7 +1,7 @@
-//! [`Feeding`]: which movements of lanes feed products and nothing else.
+//! [`Feeding`]: which movements of lanes feed arithmetic operations only.
 //!
-//! Inputs and constants come in in any sharing. So what moves them, such as a slice of a vector, can have the sharing in which
-//! the result is needed. A pass from the last instruction to the first finds it.
+//! Inputs and constants can be brought in in any sharing. So a movement of them, such as a slice of a vector, can have the
+//! sharing in which its result is needed. A pass from the last instruction to the first finds it.
 //!
 //! Memory: an entry for each value that is alive; a bit for each instruction in a file.
 

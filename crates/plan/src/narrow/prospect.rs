@@ -44,7 +44,7 @@ pub fn may_narrow<R: Read + Seek + Send>(
         program.read_frame(frame, &mut instructions)?;
         for i in instructions.iter().rev() {
             index -= 1;
-            if !is_as_it_was(&mut needed, i) {
+            if !keeps_its_form(&mut needed, i) {
                 return Ok(true);
             }
             needed.count(&mut tables, 0, Position { read: index, all: count })?;
@@ -83,7 +83,7 @@ fn kind(i: &Instruction) -> Kind {
 }
 
 /// Returns whether an instruction stays as it is, and notes what it needs.
-fn is_as_it_was(needed: &mut NameTable<Need>, i: &Instruction) -> bool {
+fn keeps_its_form(needed: &mut NameTable<Need>, i: &Instruction) -> bool {
     let kind = kind(i);
     let mut found = [Need::default(); RESULTS_MAX];
     for (need, &name) in found.iter_mut().zip(i.results()) {

@@ -63,7 +63,8 @@ pub(super) struct Group {
     pub(super) levels: Levels,
     /// The same of a run.
     pub(super) level_count: u64,
-    /// Its share in the levels of a run on which values of any groups come up, with [`PLACES`] binary places.
+    /// Its share of the levels of a run on which groups are converted, if the groups of a level share it equally; with
+    /// [`PLACES`] binary places.
     pub(super) level_share: u64,
 }
 

@@ -164,8 +164,8 @@ codes! {
              cannot be written."
         131 NO_IO_URING "The operating system refuses io_uring. Use --storage auto."
         132 NO_SIMULATOR
-            "This build of phineus cannot simulate the overlay. Build it with the feature verilator, where \
-             Verilator is installed."
+            "This build of phineus cannot simulate the overlay, or not with so many cells. Build it with the \
+             feature verilator, where Verilator is installed; PHINEUS_OVERLAY_CELLS states the numbers of cells."
         140 CLUSTER
             "cluster.toml, which says who the parties are and where, cannot be used. The \
              fault follows."

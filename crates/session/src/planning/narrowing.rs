@@ -68,10 +68,9 @@ pub fn narrowed(
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Option<TracedFile>, Failure> {
-    let Some(options) = Narrows::of(traced, optimised) else { return Ok(None) };
-    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+    let Some(options) = Narrows::that_may(traced, optimised, planner_memory_bytes, scratch)? else {
         return Ok(None);
-    }
+    };
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
     let narrowed = narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, |_| {})?;
@@ -86,12 +85,9 @@ pub fn narrowed_with_lines(
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<(TracedFile, Vec<LineRun>), Failure> {
-    let Some(options) = Narrows::of(traced, optimised) else {
+    let Some(options) = Narrows::that_may(traced, optimised, planner_memory_bytes, scratch)? else {
         return Ok((traced.clone(), lines.to_vec()));
     };
-    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
-        return Ok((traced.clone(), lines.to_vec()));
-    }
     let mut of_stage = LinesOfStage::new(lines);
     let after = |written| of_stage.written(written);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, after)?;
@@ -145,10 +141,9 @@ pub fn unproven_facts(
     planner_memory_bytes: u64,
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
-    let Some(options) = Narrows::of(traced, optimised) else { return Ok(Vec::new()) };
-    if !may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)? {
+    let Some(options) = Narrows::that_may(traced, optimised, planner_memory_bytes, scratch)? else {
         return Ok(Vec::new());
-    }
+    };
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
@@ -166,6 +161,7 @@ pub(super) fn claims_of_narrowing(
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<(), Failure> {
     let Some(options) = Narrows::of(traced, optimised) else { return Ok(()) };
+    // A gathered sum has no place of its own, and each value needs its own narrowed width here.
     let options = Narrows { gathers_sums: false, ..options };
     narrow_with(traced, (options, &|_| ()), planner_memory_bytes, scratch, claim).map(|_| ())
 }
@@ -190,6 +186,18 @@ struct Narrows {
 }
 
 impl Narrows {
+    /// As [`Narrows::of`], and `None` also if nothing would change.
+    fn that_may(
+        traced: &TracedFile,
+        optimised: (Protocol, ProtocolVariant),
+        planner_memory_bytes: u64,
+        scratch: &Scratch,
+    ) -> Result<Option<Narrows>, Failure> {
+        let Some(narrows) = Narrows::of(traced, optimised) else { return Ok(None) };
+        let may = may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)?;
+        Ok(may.then_some(narrows))
+    }
+
     /// `None` if it is planned as it is.
     fn of(
         traced: &TracedFile,

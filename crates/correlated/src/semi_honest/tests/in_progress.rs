@@ -6,7 +6,7 @@ use std::thread;
 
 use phineus_channels::{Channel, ChannelError, MemoryChannel, Parties, Traffic, memory_mesh};
 use phineus_crypto::{Block, Prg};
-use phineus_ot::SessionId;
+use phineus_ot::{LpnParameters, OtKind, SessionId};
 
 use super::{FIELD, assert_meaning, everybody_scaled, take};
 use crate::demand::BatchScale;
@@ -85,6 +85,20 @@ fn takes_four<C: Channel>(generator: &Generator<C>, kind: Kind, scale: BatchScal
         begun.push_back(batch);
     }
     begun.len() == 4
+}
+
+/// Silent OTs are reserved by batch, so no batch begins before others are finished, though choices take no bytes.
+#[test]
+fn batches_of_silent_ots_are_made_one_after_another() {
+    everybody_scaled(2, BatchScale::FULL, |parties| {
+        let prg = Prg::from_seed(Block::from_bits(0xad + parties.me() as u128));
+        let kind = (OtKind::Silent(LpnParameters::SMALL), BatchScale::FULL);
+        let generator = Generator::setup_scaled(parties, prg, &SessionId::new([0xad; 32]), kind);
+        let generator = generator.expect("all honest");
+        for kind in [Kind::BitTriple, Kind::KnownTriple { owner: 0, width: 8 }] {
+            assert!(!generator.can_begin(&VecDeque::new(), kind, 64), "{kind:?}");
+        }
+    });
 }
 
 /// A channel that counts how many messages one after another what it has received took: a clock of rounds.

@@ -98,7 +98,8 @@ where
             Op::Popcount => self.gathered_count(i, e)?,
             Op::LaneSum => self.gathered_lanes(i, notes.is_addend, e)?,
             Op::Cast => self.gathered_cast(i, e),
-            _ => self.gathered_sum(i, notes.is_addend, e)?,
+            Op::Add => self.gathered_sum(i, notes.is_addend, e)?,
+            op => unreachable!("{} is no sum", op.info().name),
         };
         let Some(sum) = found else { return Ok(Gathered::No) };
         let sum = PendingSum { facts: notes.facts[0], demanded: notes.demanded[0], ..sum };
