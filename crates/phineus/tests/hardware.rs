@@ -112,6 +112,15 @@ mod simulated {
             let document = place.run(&line)?.succeeded()?.document()?;
             assert_eq!(document["cells"], cells, "{document}");
         }
+        for options in ["--link gen3x8", "--cells 4 --link gen4x16 --words-in-memory"] {
+            let line = format!("--json hw simulate sort --param n=8 {options}");
+            let simulated = place.run(&line)?.succeeded()?.document()?;
+            let line = format!("--json hw explain sort --param n=8 {options}");
+            let explained = place.run(&line)?.succeeded()?.document()?;
+            for name in ["stalls", "total_cycles"] {
+                assert_eq!(simulated[name], explained["links"][0][name], "{options}: {name}");
+            }
+        }
         let failed = place.run("hw simulate sort --param n=8 --cells 3")?.failed_with(2)?;
         failed.says("E2132")?.says("simulates overlays of 1, 2, 4 cells, not of 3")?;
         Ok(())
