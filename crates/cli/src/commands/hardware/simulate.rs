@@ -8,8 +8,12 @@ use crate::output::Console;
 
 /// Without the simulator.
 #[cfg(not(feature = "verilator"))]
-pub(super) fn simulate(_: &Registry, _: &SimulateArguments, _: &Console) -> Result<(), Failure> {
-    phineus_session::overlay::check_build()
+pub(super) fn simulate(
+    _: &Registry,
+    arguments: &SimulateArguments,
+    _: &Console,
+) -> Result<(), Failure> {
+    phineus_session::overlay::check_build(arguments.program.cells.unwrap_or(1))
 }
 
 /// Compares rows, outputs and cycles, and evaluates the rows on random inputs, in the same RTL and in software.
