@@ -239,6 +239,15 @@ fn transfer(
 
 /// Labels in the order of the loads, and the results that some of them are.
 fn loads(stream: &Stream, inputs: &[Block]) -> (Zeroizing<Vec<Block>>, Vec<u64>) {
+    let load = |&number: &u32| match number & STORED {
+        0 => inputs[number as usize],
+        _ => Block::ZERO,
+    };
+    (Zeroizing::new(stream.loads.iter().map(load).collect()), load_results(stream))
+}
+
+/// The result that each load takes its label from, or [`NO_RESULT`].
+pub(crate) fn load_results(stream: &Stream) -> Vec<u64> {
     let mut stored = Vec::new();
     for (result, &number) in (0..).zip(&stream.outputs) {
         if number & STORED != 0 {
@@ -248,9 +257,8 @@ fn loads(stream: &Stream, inputs: &[Block]) -> (Zeroizing<Vec<Block>>, Vec<u64>)
         }
     }
     let load = |&number: &u32| match number & STORED {
-        0 => (inputs[number as usize], NO_RESULT),
-        _ => (Block::ZERO, stored[(number & !STORED) as usize]),
+        0 => NO_RESULT,
+        _ => stored[(number & !STORED) as usize],
     };
-    let (labels, results): (Vec<Block>, _) = stream.loads.iter().map(load).unzip();
-    (Zeroizing::new(labels), results)
+    stream.loads.iter().map(load).collect()
 }

@@ -7,7 +7,7 @@
 //! operations of a cell; with several cells, `partition` gives each operation a cell; [`schedule`] gives each operation a cycle and each label a place in the banks of the wire
 //! memory; [`stream`] encodes the words. [`device`] is a run on a device. Its only implementation today is the
 //! simulation of the RTL by Verilator (cargo feature `verilator`). [`garbling`] lets a device garble beside a host that
-//! sends the rows. `docs/hardware.md` describes all of it.
+//! sends the rows. [`link`] predicts what a link to the host costs. `docs/hardware.md` describes all of it.
 //!
 //! Security: the stream does not depend on secrets. The device gets the labels of false of all inputs, the offset
 //! and the start value from the garbler whose device it is.
@@ -17,6 +17,7 @@ pub mod device;
 mod error;
 pub mod garbling;
 mod graph;
+pub mod link;
 mod memory;
 pub mod netlist;
 pub mod operations;

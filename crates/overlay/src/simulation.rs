@@ -4,6 +4,7 @@ use phineus_crypto::{Block, GarbledGate};
 
 use crate::OverlayError;
 use crate::device::{Moved, OverlayDevice, Pause, Streams};
+use crate::link::{ItemsMoved, LinkedHost, Permits};
 use crate::registers::{self, Register};
 
 /// Clocks without a transfer after which a run is over: longer than the drain and the longest idle times.
@@ -49,7 +50,14 @@ struct RawStreams {
     quiet_clocks_max: u64,
     clocks_max: u64,
     clocks: u64,
+    permitted: u64,
 }
+
+/// Streams that may move: words, labels, rows to evaluate, rows, results.
+const PERMIT_ALL: u64 = 31;
+
+/// Rows and results.
+const PERMIT_OUT: u64 = 0b11000;
 
 /// The functions of a model in C++; `hw/ip/overlay/tb/ovl_shim.cpp` has them.
 struct Functions {
@@ -102,6 +110,7 @@ pub struct Simulation {
     stall_seed: u64,
     clocks: u64,
     state: RawState,
+    host: Option<LinkedHost>,
 }
 
 impl Simulation {
@@ -123,13 +132,30 @@ impl Simulation {
     fn of(functions: &'static Functions) -> Simulation {
         // SAFETY: makes a model that nothing else points to.
         let model = unsafe { (functions.open)() };
-        Simulation { functions, model, stall_seed: 0, clocks: 0, state: RawState::default() }
+        Simulation {
+            functions,
+            model,
+            stall_seed: 0,
+            clocks: 0,
+            state: RawState::default(),
+            host: None,
+        }
     }
 
     /// Lets the host be slow at random, on each stream by itself; 0 is a host that is always ready.
     pub fn with_stalls(mut self, seed: u64) -> Simulation {
         self.stall_seed = seed;
         self
+    }
+
+    /// Puts a link between the device and its host, for one run that garbles the stream that `host` was made of.
+    pub fn link_to(&mut self, host: LinkedHost) {
+        self.host = Some(host);
+    }
+
+    /// The host after a run with a link; runs that follow have none.
+    pub fn take_host(&mut self) -> Option<LinkedHost> {
+        self.host.take()
     }
 
     /// Clocks that runs took, with those in which the device waited.
@@ -186,11 +212,17 @@ impl OverlayDevice for Simulation {
             quiet_clocks_max: QUIET_CLOCKS_MAX,
             clocks_max: SLICE_CLOCKS,
             clocks: 0,
+            permitted: PERMIT_ALL,
         };
-        // SAFETY: all pointers are to slices that live until the call returns, with these lengths; labels and rows are
-        // plain bytes of 16 and 32, and the machine is little-endian, as the check below says.
-        let pause = unsafe { (self.functions.run)(self.model, &mut raw, &mut self.state) };
-        self.clocks += raw.clocks;
+        let pause = match self.host.take() {
+            None => self.run(&mut raw),
+            Some(mut host) => {
+                assert!(streams.rows_in.is_empty(), "a run with a link garbles");
+                let pause = self.run_with_link(&mut raw, &mut host);
+                self.host = Some(host);
+                pause
+            }
+        };
         *moved = Moved {
             words: raw.words_sent,
             labels: raw.labels_sent,
@@ -198,11 +230,47 @@ impl OverlayDevice for Simulation {
             rows: moved.rows + raw.rows_received,
             results: raw.results_received,
         };
+        pause
+    }
+}
+
+impl Simulation {
+    /// Runs until something pauses the run.
+    fn run(&mut self, raw: &mut RawStreams) -> Pause {
+        let before = raw.clocks;
+        // SAFETY: `transfer` made all pointers of slices that live until it returns, with these lengths; labels and rows
+        // are plain bytes of 16 and 32, and the machine is little-endian, as the check below says.
+        let pause = unsafe { (self.functions.run)(self.model, raw, &mut self.state) };
+        self.clocks += raw.clocks - before;
         match pause {
             0 => Pause::End,
             1 => Pause::Space,
             _ => Pause::Slice,
         }
+    }
+
+    /// As [`Simulation::run`], clock by clock, so that in each the host says what may move.
+    fn run_with_link(&mut self, raw: &mut RawStreams, host: &mut LinkedHost) -> Pause {
+        raw.quiet_clocks_max += host.quiet_cycles_max();
+        for _ in 0..SLICE_CLOCKS {
+            let Permits { word, label, space } = host.begin_cycle();
+            let space = if space { PERMIT_OUT } else { 0 };
+            raw.permitted = u64::from(word) | (u64::from(label) << 1) | space;
+            raw.clocks_max = raw.clocks + 1;
+            let before = (raw.words_sent, raw.labels_sent, raw.rows_received, raw.results_received);
+            let clocks = raw.clocks;
+            let pause = self.run(raw);
+            if raw.clocks == clocks {
+                return pause;
+            }
+            host.end_cycle(ItemsMoved {
+                word: raw.words_sent > before.0,
+                label: raw.labels_sent > before.1,
+                rows: raw.rows_received - before.2,
+                result: raw.results_received > before.3,
+            });
+        }
+        Pause::Slice
     }
 }
 

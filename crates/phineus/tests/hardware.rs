@@ -96,10 +96,44 @@ mod simulated {
             let note = garbler["notes"][0].as_str().unwrap_or_default();
             assert!(note.contains("garbled by the simulated overlay in"), "{program}: {garbler}");
             assert!(note.contains("as predicted"), "{program}: {garbler}");
-            let memory = &garbler["memory_bytes"];
-            let [peak, predicted] =
-                ["measured_peak", "predicted_peak"].map(|name| memory[name].as_u64().unwrap_or(0));
-            assert!(peak <= predicted, "{program}: {memory}");
+            check_memory(program, garbler);
+        }
+        Ok(())
+    }
+
+    fn check_memory(program: &str, garbler: &Value) {
+        let memory = &garbler["memory_bytes"];
+        let [peak, predicted] =
+            ["measured_peak", "predicted_peak"].map(|name| memory[name].as_u64().unwrap_or(0));
+        assert!(peak <= predicted, "{program}: {memory}");
+    }
+
+    #[test]
+    fn several_cells_garble_in_a_run() -> Result {
+        let place = Place::new()?;
+        let program = "mvmul --param n=8";
+        let inputs = generated(&place, program)?;
+        let software = run(&place, program, &inputs, "")?;
+        let mut cycles = Vec::new();
+        for cells in [1, 2, 4] {
+            let options = format!("--garbler hw-sim --cells {cells}");
+            let report = run(&place, program, &inputs, &options)?;
+            assert_eq!(figures(&software), figures(&report), "{cells} cells");
+            let garbler = &report["parties"][0];
+            assert_eq!(garbler["overlay"]["cells"], cells, "{garbler}");
+            let found = &garbler["measured"]["overlay_cycles"];
+            assert_eq!(*found, garbler["predicted"]["overlay_cycles"], "{cells} cells");
+            check_memory(&options, garbler);
+            cycles.extend(found.as_u64());
+        }
+        assert!(cycles.len() == 3 && 3 * cycles[2] < cycles[0], "{cycles:?}");
+        let refused = [
+            ("--garbler hw-sim --cells 3", "simulates overlays of 1, 2, 4 cells, not of 3"),
+            ("--cells 2", "only the overlay has cells"),
+        ];
+        for (options, message) in refused {
+            let line = format!("run {program} --local {options}{inputs}");
+            place.run(&line)?.failed_with(2)?.says(message)?;
         }
         Ok(())
     }
@@ -111,6 +145,15 @@ mod simulated {
             let line = format!("--json hw simulate sort --param n=8 --cells {cells} --stalls 7");
             let document = place.run(&line)?.succeeded()?.document()?;
             assert_eq!(document["cells"], cells, "{document}");
+        }
+        for options in ["--link gen3x8", "--cells 4 --link gen4x16 --words-in-memory"] {
+            let line = format!("--json hw simulate sort --param n=8 {options}");
+            let simulated = place.run(&line)?.succeeded()?.document()?;
+            let line = format!("--json hw explain sort --param n=8 {options}");
+            let explained = place.run(&line)?.succeeded()?.document()?;
+            for name in ["stalls", "total_cycles"] {
+                assert_eq!(simulated[name], explained["links"][0][name], "{options}: {name}");
+            }
         }
         let failed = place.run("hw simulate sort --param n=8 --cells 3")?.failed_with(2)?;
         failed.says("E2132")?.says("simulates overlays of 1, 2, 4 cells, not of 3")?;

@@ -46,6 +46,48 @@ fn several_cells_take_fewer_cycles() -> Result {
 }
 
 #[test]
+fn links_are_explained() -> Result {
+    let place = Place::new()?;
+    place.run("hw compile mvmul --param n=8 --cells 4 --out four.ovl")?.succeeded()?;
+    let explain = |options: &str| {
+        let line = format!("--json hw explain four.ovl {options}");
+        place.run(&line)?.succeeded()?.document()
+    };
+    let usual = explain("")?;
+    let link = &usual["links"][0];
+    assert_eq!(link["name"], "gen3x8");
+    let bytes = |name: &str| usual[name].as_u64().unwrap_or(0);
+    assert_eq!(link["bytes_in"], bytes("word_bytes_in") + bytes("label_bytes_in"));
+    assert_eq!(link["bytes_out"], bytes("row_bytes_out") + bytes("result_bytes_out"));
+    // Four lanes take 38.4 GB/s at 200 MHz.
+    assert_eq!(link["bound_by"], "link in");
+    assert!(link["stalls"].as_u64() > usual["cycles"].as_u64(), "{usual}");
+
+    let memory = explain("--words-in-memory")?;
+    let link = &memory["links"][0];
+    assert_eq!(link["memory_bytes_per_second"], 60_000_000_000_u64);
+    assert_eq!(
+        (&link["bytes_in"], &link["bound_by"]),
+        (&usual["label_bytes_in"], &"link out".into())
+    );
+    let options = "--link gen3x8 --link in=100gb,out=100gb,latency=0ns --words-in-memory=15gb";
+    let several = explain(options)?;
+    let links = several["links"].as_array().ok_or("a list")?;
+    let bounds: Vec<_> = links.iter().map(|link| link["bound_by"].as_str()).collect();
+    assert_eq!(bounds, ["link in", "cells", "link out", "memory"].map(Some));
+    assert_eq!(links[1]["stalls"], 0);
+    let text = place.run(&format!("hw explain four.ovl {options}"))?.succeeded()?.stdout;
+    assert!(text.contains("| gen3x8 | memory, 15 GB/s |"), "{text}");
+    let text = place.run("hw explain four.ovl")?.succeeded()?.stdout;
+    assert!(text.contains("bound by           link in"), "{text}");
+
+    for options in ["--link gen9", "--words-in-memory=15", "--link gen3x8 --overlay sifo"] {
+        place.run(&format!("hw explain four.ovl {options}"))?.failed_with(2)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn netlists_of_sifo_are_read() -> Result {
     let place = Place::new()?;
     place.write("good.sifo", "4 XOR 5 = 6\n6 AND 4 = 7\n")?;

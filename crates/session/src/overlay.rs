@@ -7,7 +7,9 @@
 mod compile;
 mod running;
 
-use crate::failure::{Failure, codes};
+use crate::failure::Failure;
+#[cfg(not(feature = "verilator"))]
+use crate::failure::codes;
 
 pub use compile::{CompilePlace, CompiledOverlay, failure, recorded};
 pub use running::OverlayRun;
@@ -16,11 +18,19 @@ pub use running::OverlayRun;
 pub const WARNING: &str =
     "INSECURE: the simulation of the overlay takes time that depends on secrets";
 
-/// Refuses the simulation in a build that has none.
-pub fn check_build() -> Result<(), Failure> {
-    if cfg!(feature = "verilator") {
-        return Ok(());
+/// Refuses the simulation of a number of cells that this build has no model of.
+#[cfg(feature = "verilator")]
+pub fn check_build(cells: u32) -> Result<(), Failure> {
+    let simulated = phineus_overlay::simulation::simulated_cells();
+    match simulated.contains(&cells) {
+        true => Ok(()),
+        false => Err(failure(phineus_overlay::OverlayError::NotSimulated { cells, simulated })),
     }
+}
+
+/// Refuses the simulation: this build has none.
+#[cfg(not(feature = "verilator"))]
+pub fn check_build(_cells: u32) -> Result<(), Failure> {
     let message = "this build of phineus has no simulator of the overlay";
     Err(Failure::new(codes::NO_SIMULATOR, message)
         .remedy("install Verilator, then build with `--features verilator`"))

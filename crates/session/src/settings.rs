@@ -224,6 +224,8 @@ pub struct Run {
     pub preprocessing: PreprocessingMode,
     /// Who garbles, at the garbler's side of `garbled`.
     pub garbler: GarblerChoice,
+    /// Cells of the overlay that garbles; 1 for other garblers.
+    pub garbler_cells: u32,
     /// Threads that compute on authenticated shares, besides those of the connections.
     pub threads: u8,
     /// Bytes that one round of openings may take on authenticated shares; if `None`, chosen from
@@ -248,6 +250,7 @@ impl Default for Run {
             net: None,
             preprocessing: PreprocessingMode::Interleaved,
             garbler: GarblerChoice::Software,
+            garbler_cells: 1,
             threads: 1,
             slice_bytes: None,
             max_iterations: ITERATIONS_MAX,

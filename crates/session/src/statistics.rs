@@ -24,6 +24,8 @@ pub struct Activities {
 /// Figures of a run whose garbler is the overlay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverlayFigures {
+    /// Cells of the device.
+    pub cells: u32,
     /// Cycles that the schedule states.
     pub predicted_cycles: u64,
     /// Cycles in which the pipeline of the device moved.

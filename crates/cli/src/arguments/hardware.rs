@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use phineus_overlay::link::{HostLink, MEMORY_RATE, parse_rate};
 
 use super::inputs::OutsourcingArguments;
 use super::program::{ProgramArguments, ResourceArguments, RowCountArguments};
@@ -64,14 +65,35 @@ pub(crate) struct ExplainHardwareArguments {
     /// A program, or a command stream that `hw compile` wrote (.ovl)
     #[command(flatten)]
     pub(crate) program: HardwareProgram,
+    #[command(flatten)]
+    pub(crate) clock: ClockArguments,
+    /// The link between host and device: gen3x8, gen3x16, gen4x8, gen4x16 or gen5x16 (PCIe), or numbers, also after a name,
+    /// as in gen3x8,latency=2us or in=6.5gb,out=6.5gb,latency=1us,buffer=64kib; several give a table [default: gen3x8]
+    #[arg(long, value_name = "LINK")]
+    pub(crate) link: Vec<HostLink>,
+    #[command(flatten)]
+    pub(crate) memory: DeviceMemoryArguments,
+    /// The overlay that figures are of
+    #[arg(long, value_name = "NAME", default_value = "phineus")]
+    #[arg(conflicts_with_all = ["clock", "cells", "link", "words_in_memory"])]
+    pub(crate) overlay: OverlayChoice,
+}
+
+#[derive(Args)]
+pub(crate) struct ClockArguments {
     /// The clock that times are stated for; nothing here says that a device reaches it
     #[arg(long, value_name = "MHZ", default_value_t = 200)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=5000))]
     pub(crate) clock: u32,
-    /// The overlay that figures are of
-    #[arg(long, value_name = "NAME", default_value = "phineus")]
-    #[arg(conflicts_with_all = ["clock", "cells"])]
-    pub(crate) overlay: OverlayChoice,
+}
+
+#[derive(Args)]
+pub(crate) struct DeviceMemoryArguments {
+    /// The command stream is in memory beside the device, which reads this many bytes a second, as in 15gb
+    /// [without a rate: 60gb]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate, require_equals = true)]
+    #[arg(num_args = 0..=1, default_missing_value = MEMORY_RATE)]
+    pub(crate) words_in_memory: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -89,4 +111,11 @@ pub(crate) struct SimulateArguments {
     /// Let the simulated host be slow at random, by this seed
     #[arg(long, value_name = "SEED")]
     pub(crate) stalls: Option<u64>,
+    #[command(flatten)]
+    pub(crate) clock: ClockArguments,
+    /// Put a link between host and device, as in `hw explain`, and compare the waiting cycles with the prediction
+    #[arg(long, value_name = "LINK", conflicts_with = "stalls")]
+    pub(crate) link: Option<HostLink>,
+    #[command(flatten)]
+    pub(crate) memory: DeviceMemoryArguments,
 }

@@ -57,6 +57,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "GARBLER", default_value = "software")]
     #[arg(value_parser = choice::<GarblerChoice>())]
     pub(crate) garbler: GarblerChoice,
+    /// Cells of the overlay that garbles, 1 to 16
+    #[arg(long, value_name = "CELLS", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
+    pub(crate) cells: u32,
     /// Threads that compute on authenticated shares, besides those of the connections
     #[arg(long, value_name = "COUNT", default_value_t = 1, env = "PHINEUS_THREADS")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -100,6 +104,7 @@ impl RunArguments {
             net: self.net,
             preprocessing,
             garbler: self.garbler,
+            garbler_cells: self.cells,
             threads: self.threads,
             slice_bytes: self.slice,
             max_iterations: self.max_iterations,

@@ -2,6 +2,7 @@
 
 mod compiled;
 mod explain;
+mod linked;
 mod show;
 mod sifo;
 mod simulate;

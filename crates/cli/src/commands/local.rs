@@ -162,6 +162,7 @@ fn run_children(
         let mut command = child_command(run, directory.path(), name, &inputs)?;
         if index == usize::from(GARBLER) && run.garbler != GarblerChoice::Software {
             command.arg("--garbler").arg(run.garbler.name());
+            command.arg("--cells").arg(run.garbler_cells.to_string());
         }
         let own: Vec<&str> = inputs.iter().map(|(port, _)| *port).collect();
         command.args(run.reading.typed(&columns, &own));

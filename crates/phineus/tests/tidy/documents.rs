@@ -117,7 +117,11 @@ fn options(help: &str) -> BTreeSet<String> {
     let words = help.lines().filter(|line| line.trim_start().starts_with('-'));
     let words = words.flat_map(|line| line.split_whitespace());
     let options = words.filter(|word| word.starts_with("--"));
-    options.map(|word| word.trim_matches(|c: char| ",.=[]<>()".contains(c)).to_owned()).collect()
+    let name = |word: &str| {
+        let end = word.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        word[..end.unwrap_or(word.len())].to_owned()
+    };
+    options.map(name).collect()
 }
 
 /// The commands that a help text lists.

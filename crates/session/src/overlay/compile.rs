@@ -25,13 +25,14 @@ use crate::program_file::ProgramFile;
 /// A program for the overlay.
 pub struct CompiledOverlay {
     pub choice: GarblerChoice,
+    pub cells: u32,
     pub stream: Arc<Stream>,
     pub figures: Figures,
     input_count: u64,
     peak_bytes: u64,
 }
 
-/// Memory of the simulated device: the model with its wire memory, and its code. Measured at 7 MiB.
+/// Memory of each cell of the simulated device: the model with its wire memory, and its code. Measured at 7 MiB for one cell.
 const MODEL_BYTES: u64 = 10 << 20;
 
 /// Resources of compiling.
@@ -47,13 +48,13 @@ pub struct CompilePlace<'a> {
 }
 
 impl CompiledOverlay {
-    /// Records the gates of a planned program, and schedules them for the device of `choice`.
+    /// Records the gates of a planned program, and schedules them for the device that was chosen.
     ///
     /// # Errors
     /// If the overlay cannot garble it, or memory is too little.
     pub fn new(
         planned: &PlannedFile,
-        choice: GarblerChoice,
+        (choice, cells): (GarblerChoice, u32),
         place: CompilePlace<'_>,
     ) -> Result<CompiledOverlay, Failure> {
         let description = &planned.description;
@@ -76,11 +77,19 @@ impl CompiledOverlay {
         // Frames are gone.
         let bound = MemoryBound::of(left(process_bytes));
         let program = planned.hash.0;
-        let compiled = phineus_overlay::compile(netlist, Parameters::default(), program, &bound);
+        let parameters = Parameters::with_cells(cells);
+        let compiled = phineus_overlay::compile(netlist, parameters, program, &bound);
         let (stream, figures) = compiled.map_err(failure)?;
         heap::trim();
         let peak_bytes = recording_bytes.max(process_bytes + bound.peak_bytes());
-        Ok(CompiledOverlay { choice, stream: Arc::new(stream), figures, input_count, peak_bytes })
+        Ok(CompiledOverlay {
+            choice,
+            cells,
+            stream: Arc::new(stream),
+            figures,
+            input_count,
+            peak_bytes,
+        })
     }
 
     /// The most that compiling took, with the frames that it ran on.
@@ -90,7 +99,9 @@ impl CompiledOverlay {
 
     /// Memory of a run on the simulated device.
     pub fn run_bytes(&self) -> u64 {
-        MODEL_BYTES + self.stream.memory_bytes() + garbling_bytes(&self.stream, self.input_count)
+        MODEL_BYTES * u64::from(self.cells)
+            + self.stream.memory_bytes()
+            + garbling_bytes(&self.stream, self.input_count)
     }
 }
 

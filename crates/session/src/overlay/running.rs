@@ -45,7 +45,7 @@ impl OverlayRun {
 
     /// The source of rows for the garbler's driver, on the device that was chosen.
     pub fn rows(&self, cancel: &Cancel) -> Box<dyn RowSource> {
-        self.rows_of(opener(self.compiled.choice), cancel)
+        self.rows_of(opener(self.compiled.choice, self.compiled.cells), cancel)
     }
 
     fn rows_of(&self, open: OpenDevice, cancel: &Cancel) -> Box<dyn RowSource> {
@@ -81,6 +81,7 @@ impl OverlayRun {
         let garbling = lock(&self.shared).take().expect("the driver has begun");
         let figures = garbling.and_then(Garbling::finish).map_err(failure)?;
         Ok(OverlayFigures {
+            cells: self.compiled.cells,
             predicted_cycles: self.compiled.stream.cycles(),
             cycles: figures.cycles,
             stalls: figures.stalls,
@@ -113,19 +114,22 @@ impl RowSource for DeviceRows {
 ///
 /// # Panics
 /// If the processor garbles, or this build has no simulation: both were refused before.
-fn opener(choice: GarblerChoice) -> OpenDevice {
+fn opener(choice: GarblerChoice, cells: u32) -> OpenDevice {
     match choice {
         GarblerChoice::Software => unreachable!("the processor needs no device"),
-        GarblerChoice::SimulatedOverlay => simulation(),
+        GarblerChoice::SimulatedOverlay => simulation(cells),
     }
 }
 
 #[cfg(feature = "verilator")]
-fn simulation() -> OpenDevice {
-    Box::new(|| Box::new(phineus_overlay::simulation::Simulation::open()))
+fn simulation(cells: u32) -> OpenDevice {
+    Box::new(move || {
+        let device = phineus_overlay::simulation::Simulation::open_with(cells);
+        Box::new(device.expect("it was checked that there is a model"))
+    })
 }
 
 #[cfg(not(feature = "verilator"))]
-fn simulation() -> OpenDevice {
+fn simulation(_cells: u32) -> OpenDevice {
     unreachable!("a build without the simulation refuses it")
 }

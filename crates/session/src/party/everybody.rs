@@ -123,6 +123,7 @@ fn runs_of(
         own_run.resources.memory = memory;
         if party != GARBLER {
             own_run.garbler = GarblerChoice::Software;
+            own_run.garbler_cells = 1;
         }
         own_run.together = Participation {
             as_party: Some(name.clone()),

@@ -227,11 +227,17 @@ pub fn check_ot(together: &Participation) -> Result<(), Failure> {
 /// Refuses a garbler that the protocol, or this build, does not have.
 pub fn check_garbler(run: &Run) -> Result<(), Failure> {
     if run.garbler == GarblerChoice::Software {
-        return Ok(());
+        if run.garbler_cells == 1 {
+            return Ok(());
+        }
+        let remedy = Remedy::new("state ").field(RunField::Garbler);
+        let remedy = remedy.and(format!(" {}", GarblerChoice::SimulatedOverlay.name()));
+        let message = "the processor garbles, and only the overlay has cells";
+        return Err(Failure::usage(message).remedy(remedy));
     }
     let (setting, protocol) = (ProtocolOption::Garbler, run.together.protocol);
     if protocol.stated().is_some_and(|known| known.settings().contains(&setting)) {
-        return check_build();
+        return check_build(run.garbler_cells);
     }
     let message = format!("protocol '{}' has no garbler '{}'", protocol.name(), run.garbler.name());
     let remedy = Remedy::new("state ")

@@ -74,6 +74,8 @@ struct OvlStreams {
     // Clocks after which the call returns, and those that it took.
     uint64_t clocks_max;
     uint64_t clocks;
+    // Streams that may move, one bit each: words, labels, rows to evaluate, rows, results.
+    uint64_t permitted;
 };
 
 // What a run remembers from one call to the next.
@@ -85,6 +87,8 @@ struct OvlState {
     // Whether a word, a label and a row are offered: they stay offered until they are taken.
     uint64_t offered[3];
 };
+
+enum OvlPermit : uint64_t { OVL_WORD = 1, OVL_LABEL = 2, OVL_ROW_IN = 4, OVL_ROW = 8, OVL_RESULT = 16 };
 
 enum OvlPause : uint32_t { OVL_END = 0, OVL_SPACE = 1, OVL_SLICE = 2 };
 
@@ -138,12 +142,14 @@ uint32_t OVL_NAME(run)(Device *device, OvlStreams *s, OvlState *state) {
     auto &top = *device->top;
     auto &[word_offered, label_offered, row_offered] = state->offered;
     OvlPause pause = OVL_END;
+    auto is_permitted = [s](OvlPermit stream) { return (s->permitted & stream) != 0; };
     while (state->quiet_clocks < s->quiet_clocks_max) {
         if (s->clocks == s->clocks_max) {
             pause = OVL_SLICE;
             break;
         }
-        word_offered = s->words_sent < s->word_count && (word_offered || is_ready(state->random));
+        word_offered = s->words_sent < s->word_count && is_permitted(OVL_WORD)
+            && (word_offered || is_ready(state->random));
         bool has_label = s->labels_sent < s->label_count;
         const uint32_t *label = nullptr;
         if (has_label) {
@@ -151,13 +157,15 @@ uint32_t OVL_NAME(run)(Device *device, OvlStreams *s, OvlState *state) {
             label = from == UINT64_MAX ? s->labels + s->labels_sent * 4 : s->results + from * 4;
             has_label = from == UINT64_MAX || from < s->results_received;
         }
-        label_offered = has_label && (label_offered || is_ready(state->random));
+        label_offered =
+            has_label && is_permitted(OVL_LABEL) && (label_offered || is_ready(state->random));
         top.s_axis_word_tvalid = word_offered;
         if (word_offered)
             memcpy(&top.s_axis_word_tdata, s->words + s->words_sent * WORD_LANES, 4 * WORD_LANES);
         top.s_axis_label_tvalid = label_offered;
         if (label_offered) memcpy(&top.s_axis_label_tdata, label, 16);
-        row_offered = s->rows_in_sent < s->rows_in_count && (row_offered || is_ready(state->random));
+        row_offered = s->rows_in_sent < s->rows_in_count && is_permitted(OVL_ROW_IN)
+            && (row_offered || is_ready(state->random));
         top.s_axis_row_tvalid = row_offered;
         if (row_offered) {
             const uint32_t *beat = s->rows_in + s->rows_in_sent * ROW_WORDS * OVL_CELLS;
@@ -167,9 +175,10 @@ uint32_t OVL_NAME(run)(Device *device, OvlStreams *s, OvlState *state) {
         uint64_t beat_rows = 0;
         for (int cell = 0; cell < OVL_CELLS; cell++) beat_rows += has_row(top, cell);
         bool has_space = s->rows_received + beat_rows <= s->rows_max;
-        top.m_axis_row_tready = has_space && s->rows_received < s->rows_max && is_ready(state->random);
-        top.m_axis_result_tready =
-            s->results_received < s->results_max && is_ready(state->random);
+        top.m_axis_row_tready = has_space && s->rows_received < s->rows_max
+            && is_permitted(OVL_ROW) && is_ready(state->random);
+        top.m_axis_result_tready = s->results_received < s->results_max
+            && is_permitted(OVL_RESULT) && is_ready(state->random);
         top.eval();
         if (top.m_axis_row_tvalid && !has_space) {
             pause = OVL_SPACE;

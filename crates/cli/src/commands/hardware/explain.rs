@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use phineus_crypto::GarbledGate;
+use phineus_overlay::link::HostLink;
 use phineus_overlay::stream::Stream;
 use phineus_session::failure::{Failure, codes};
 use phineus_session::registry::Registry;
@@ -10,6 +11,7 @@ use phineus_tables::quantity;
 use serde_json::json;
 
 use super::compiled::{compile, open};
+use super::linked::{Linked, table};
 use super::sifo;
 use crate::arguments::{ExplainHardwareArguments, OverlayChoice};
 use crate::output::Console;
@@ -46,7 +48,11 @@ pub(super) fn explain(
     };
     let bytes = Bytes::of(&stream);
     let labels = u64::from(stream.parameters.cells) * stream.parameters.labels();
-    let seconds = stream.cycles() as f64 / (f64::from(arguments.clock) * 1e6);
+    let clock_mhz = arguments.clock.clock;
+    let linked = links(arguments);
+    let linked: Vec<_> =
+        linked.into_iter().map(|link| Linked::new(&stream, link, clock_mhz)).collect();
+    let cell_seconds = stream.cycles() as f64 / (f64::from(clock_mhz) * 1e6);
     let per_and = stream.cycles() as f64 / stream.and_count().max(1) as f64;
     if console.is_json {
         console.document(json!({
@@ -65,8 +71,10 @@ pub(super) fn explain(
             "spilled_labels": figures.map(|figures| figures.spills),
             "filled_labels": figures.map(|figures| figures.fills),
             "xor_operations": figures.map(|figures| figures.xors),
-            "clock_mhz": arguments.clock,
-            "seconds": seconds,
+            "clock_mhz": clock_mhz,
+            "cell_seconds": cell_seconds,
+            "seconds": linked[0].seconds(),
+            "links": linked.iter().map(Linked::document).collect::<Vec<_>>(),
         }));
         return Ok(());
     }
@@ -101,20 +109,37 @@ pub(super) fn explain(
         format!("rows out           {}", quantity::bytes(bytes.rows)),
         format!("results out        {}", quantity::bytes(bytes.results)),
         format!(
-            "time               {} at {} MHz, if the host is always ready: {}/s in, {}/s out",
-            milliseconds(seconds),
-            arguments.clock,
-            quantity::bytes(((bytes.words + bytes.labels) as f64 / seconds) as u64),
-            quantity::bytes(((bytes.rows + bytes.results) as f64 / seconds) as u64)
+            "cells alone        {} at {clock_mhz} MHz, if the host is always ready: {}/s in, {}/s out",
+            milliseconds(cell_seconds),
+            quantity::bytes(((bytes.words + bytes.labels) as f64 / cell_seconds) as u64),
+            quantity::bytes(((bytes.rows + bytes.results) as f64 / cell_seconds) as u64)
         ),
-        "The clock is stated, not measured: the RTL was simulated and never placed on a device."
-            .to_owned(),
     ]);
+    lines.extend(if linked.len() > 1 { table(&linked) } else { linked[0].lines() });
+    lines.push(
+        "Clock and link are stated, not measured: the RTL was simulated and never placed on a device."
+            .to_owned(),
+    );
     console.print(&lines.join("\n"))
 }
 
+/// The links that figures are stated for. If several are stated, and memory beside the device, each comes without it too.
+fn links(arguments: &ExplainHardwareArguments) -> Vec<HostLink> {
+    let stated = match arguments.link.as_slice() {
+        [] => &[HostLink::default()][..],
+        links => links,
+    };
+    let memory_rate = arguments.memory.words_in_memory;
+    let rates: Vec<Option<u32>> = match (stated.len(), memory_rate) {
+        (1, _) | (_, None) => vec![memory_rate],
+        (_, Some(_)) => vec![None, memory_rate],
+    };
+    let with = |rate: Option<u32>| stated.iter().map(move |link| link.clone().with_memory(rate));
+    rates.into_iter().flat_map(with).collect()
+}
+
 /// A time that may be far below a millisecond.
-fn milliseconds(seconds: f64) -> String {
+pub(super) fn milliseconds(seconds: f64) -> String {
     format!("{:.3} ms", seconds * 1e3)
 }
 

@@ -8,8 +8,12 @@ use crate::output::Console;
 
 /// Without the simulator.
 #[cfg(not(feature = "verilator"))]
-pub(super) fn simulate(_: &Registry, _: &SimulateArguments, _: &Console) -> Result<(), Failure> {
-    phineus_session::overlay::check_build()
+pub(super) fn simulate(
+    _: &Registry,
+    arguments: &SimulateArguments,
+    _: &Console,
+) -> Result<(), Failure> {
+    phineus_session::overlay::check_build(arguments.program.cells.unwrap_or(1))
 }
 
 /// Compares rows, outputs and cycles, and evaluates the rows on random inputs, in the same RTL and in software.
@@ -22,6 +26,7 @@ pub(super) fn simulate(
     use phineus_crypto::SecretBit;
     use phineus_crypto::{Block, Delta, Prg};
     use phineus_overlay::device::{evaluate, garble};
+    use phineus_overlay::link::{HostLink, LinkedHost, predict};
     use phineus_overlay::simulation::Simulation;
     use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
     use phineus_session::failure::codes;
@@ -44,10 +49,20 @@ pub(super) fn simulate(
     let cells = compiled.stream.parameters.cells;
     let device = Simulation::open_with(cells).map_err(failure)?;
     let mut device = device.with_stalls(arguments.stalls.unwrap_or(0));
+    let memory_rate = arguments.memory.words_in_memory;
+    let has_link = arguments.link.is_some() || memory_rate.is_some();
+    let link: HostLink = arguments.link.clone().unwrap_or_default().with_memory(memory_rate);
+    let clock_mhz = arguments.clock.clock;
+    if has_link {
+        device.link_to(LinkedHost::new(&compiled.stream, &link, clock_mhz));
+    }
     let began = Instant::now();
     let secrets = (start, &delta);
     let garbled = garble(&mut device, &compiled.stream, secrets, &inputs).map_err(failure)?;
     let seconds = began.elapsed();
+    let ended = device.take_host().map(|host| (garbled.stalls, host.last_arrival()));
+    let expected = ended.map(|_| predict(&compiled.stream, &link, clock_mhz));
+    let expected = expected.map(|linked| (linked.stalls.total(), linked.total_cycles));
     let (rows, outputs) = garble_in_software(&compiled.netlist, secrets, &inputs);
     let bits = |labels: &[Block]| labels.iter().map(|label| label.to_bits()).collect::<Vec<_>>();
     let predicted = compiled.stream.cycles();
@@ -72,6 +87,12 @@ pub(super) fn simulate(
         Some("the output labels of the overlay differ from those of the software".to_owned())
     } else if garbled.cycles != predicted {
         Some(format!("the overlay took {} cycles, and not {predicted}", garbled.cycles))
+    } else if ended != expected {
+        let (found, expected) = (ended.unwrap_or_default(), expected.unwrap_or_default());
+        Some(format!(
+            "with the link the overlay waited in {} cycles of {}, and not in {} of {}",
+            found.0, found.1, expected.0, expected.1
+        ))
     } else if !is_right {
         Some("evaluating the rows gives another result than computing in the clear".to_owned())
     } else {
@@ -87,19 +108,29 @@ pub(super) fn simulate(
             "row_bytes": rows.len(),
             "cycles": garbled.cycles,
             "stalls": garbled.stalls,
+            "total_cycles": ended.map(|(_, total_cycles)| total_cycles),
             "clocks": device.clocks(),
             "simulation_seconds": seconds.as_secs_f64(),
         }));
         return Ok(());
     }
+    let link = ended.map(|(stalls, total_cycles)| {
+        format!(
+            "\nlink {}: {} waiting cycles and {} cycles in all, both as predicted",
+            link.name,
+            quantity::count(stalls),
+            quantity::count(total_cycles)
+        )
+    });
     console.print(&format!(
         "equal: {} of rows and {} output labels are those of the software garbler\n\
          evaluated on random inputs, by overlay and software: the results of the program\n\
-         cycles: {} as predicted, and {} in which the overlay waited for the host; simulated in {}",
+         cycles: {} as predicted, and {} in which the overlay waited for the host; simulated in {}{}",
         quantity::bytes(rows.len() as u64),
         quantity::count(outputs.len() as u64),
         quantity::count(garbled.cycles),
         quantity::count(garbled.stalls),
-        quantity::duration(seconds)
+        quantity::duration(seconds),
+        link.unwrap_or_default()
     ))
 }

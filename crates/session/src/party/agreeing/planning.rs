@@ -103,7 +103,7 @@ fn with_garbler(
         limit_bytes: situation.limit_bytes,
         process_bytes: situation.process_bytes + situation.tables_bytes,
     };
-    let overlay = CompiledOverlay::new(&planned, run.garbler, place)?;
+    let overlay = CompiledOverlay::new(&planned, (run.garbler, run.garbler_cells), place)?;
     let (run_bytes, mut planned) = (overlay.run_bytes(), planned);
     if planned.budget.running() + run_bytes <= situation.limit_bytes {
         planned.budget.driver += run_bytes;
