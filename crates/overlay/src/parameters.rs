@@ -89,6 +89,11 @@ impl Parameters {
         self.cells as usize * self.lane_quads()
     }
 
+    /// Bytes of a word of the stream, with the lanes of all cells.
+    pub fn word_bytes(self) -> usize {
+        8 * self.word_quads()
+    }
+
     /// Returns the hash that the header of a stream and a register of the device state. The number of cells is stated apart.
     pub fn hash(self) -> u64 {
         let numbers = [
