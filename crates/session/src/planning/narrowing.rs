@@ -178,6 +178,9 @@ fn rewritten(
     Ok(made.map(|Rewritten { output: file, written }| traced.rewritten(file, written.hash)))
 }
 
+/// What the ANDs of an operation depend on: with its width and immediates, whether it is a square.
+type PricedOperation = (Op, ElementType, [u64; 2], bool);
+
 /// How a program is narrowed.
 #[derive(Clone, Copy)]
 struct Narrows {
@@ -218,7 +221,7 @@ fn narrow_with(
     scratch: &Scratch,
     claim: impl FnMut(&NarrowClaim),
 ) -> Result<Option<TracedFile>, Failure> {
-    let known: RefCell<HashMap<(Op, ElementType, [u64; 2], bool), u64>> = RefCell::default();
+    let known: RefCell<HashMap<PricedOperation, u64>> = RefCell::default();
     let family = family(has_rounds);
     let and_gates = |i: &Instruction| {
         let count = || record(i, family).and_count() as u64;
