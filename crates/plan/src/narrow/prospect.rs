@@ -23,7 +23,7 @@ use crate::scratch::{Position, Scratch};
 struct Need {
     bits: u128,
     /// Whether an instruction takes it whose result depends on what is known of it: of a constant, that makes another
-    /// form. In an exclusive or, and in lanes of another width, nothing is known.
+    /// form. In lanes of another width nothing is known.
     is_taken: bool,
 }
 
@@ -121,7 +121,6 @@ fn keeps_its_form(needed: &mut NameTable<Need>, i: &Instruction) -> bool {
     for (k, &name) in i.operands().iter().enumerate().filter(|&(k, _)| bits[k] != 0) {
         let all = mask(i.operand_shape(k).width.min(TRACKED_WIDTH_MAX));
         let forgets = match i.op {
-            Op::Xor => true,
             Op::Reshape => i.operand_shape(0).width != i.element.width(),
             _ => matches!(kind, Kind::HasEffect),
         };
