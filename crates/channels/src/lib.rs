@@ -9,6 +9,8 @@
 mod altering;
 mod buffer_filler;
 mod channel;
+#[cfg(feature = "testing")]
+mod clocked;
 mod cluster;
 mod dialling;
 mod error;
@@ -49,6 +51,8 @@ mod tests;
 #[cfg(feature = "testing")]
 pub use altering::{Altering, MessagePosition, flip_bit};
 pub use channel::{Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
+#[cfg(feature = "testing")]
+pub use clocked::{ClockedChannel, clocked_mesh};
 pub use cluster::{
     Address, ClusterConfig, ClusterError, ClusterFault, DEFAULT_PORT, PARTIES_MAX, PartyConfig,
     Transport,

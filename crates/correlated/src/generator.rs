@@ -149,8 +149,8 @@ impl<B: RandomnessBatch> Begun<B> {
 
     /// The first of them when it is finished; nothing if there is none.
     ///
-    /// What a party sends first for a batch comes in one stream with its answers. So if the first batch is answered, all that
-    /// are begun are offered before it is finished: their first messages have been sent before its answer.
+    /// Choices and answers of a party come in one stream. If the first batch is answered, the peer has sent the choices of all
+    /// batches that are begun before that answer, so all of them are offered before the first one is finished.
     fn finish_first<G: BatchGenerator<Batch = B>>(
         &mut self,
         generator: &mut G,

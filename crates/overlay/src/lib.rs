@@ -1,13 +1,15 @@
 //! Compiles programs to command streams of the garbling overlay in `hw/`, and drives the overlay.
 //!
-//! The overlay garbles any circuit without being reprogrammed: each of its 1 to 16 cells at most one AND gate in a cycle, with
-//! half gates and the hash of the software (`docs/protocols/garbled.md`), so its rows are byte for byte those of the software garbler.
+//! The overlay garbles any circuit without being reprogrammed: each of its 1 to 16 cells at most one AND gate in a
+//! cycle, with half gates and the hash of the software (`docs/protocols/garbled.md`), so its rows are byte for byte those
+//! of the software garbler.
 //!
 //! The path of a program: [`record`] runs it and records its gates as a [`netlist`]; [`operations`] absorbs XORs into
-//! operations of a cell; with several cells, `partition` gives each operation a cell; [`schedule`] gives each operation a cycle and each label a place in the banks of the wire
-//! memory; [`stream`] encodes the words. [`device`] is a run on a device. Its only implementation today is the
-//! simulation of the RTL by Verilator (cargo feature `verilator`). [`garbling`] lets a device garble beside a host that
-//! sends the rows. [`link`] predicts what a link to the host costs. `docs/hardware.md` describes all of it.
+//! operations of a cell; with several cells, `partition` gives each operation a cell; [`schedule`] gives each operation a
+//! cycle and each label a place in the banks of the wire memory; [`stream`] encodes the words. [`device`] is a run on a
+//! device. Its only implementation today is the simulation of the RTL by Verilator (cargo feature `verilator`).
+//! [`garbling`] lets a device garble beside a host that sends the rows. [`link`] predicts what a link to the host costs.
+//! `docs/hardware.md` describes all of it.
 //!
 //! Security: the stream does not depend on secrets. The device gets the labels of false of all inputs, the offset
 //! and the start value from the garbler whose device it is.

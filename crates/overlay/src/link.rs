@@ -74,7 +74,7 @@ const BUFFER_BYTES_MIN: u32 = 1 << 10;
 const RATE_MAX: u32 = 1_000_000;
 
 impl HostLink {
-    /// The same link with words in memory of a rate beside the device, in millions of bytes a second.
+    /// This link, with words in memory beside the device, which gives `rate` million bytes a second.
     pub fn with_memory(self, memory_rate: Option<u32>) -> HostLink {
         HostLink { memory_rate, ..self }
     }

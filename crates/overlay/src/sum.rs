@@ -36,17 +36,25 @@ impl Sum {
     /// `self ^ other`, if at most three values are left.
     pub(crate) fn plus(mut self, other: &Sum) -> Option<Sum> {
         for &value in other.values() {
-            if let Some(place) = self.values().iter().position(|&own| own == value) {
-                self.length -= 1;
-                self.values[place] = self.values[usize::from(self.length)];
-            } else {
-                // A full sum may yet shrink, but that is too rare to look for.
-                *self.values.get_mut(usize::from(self.length))? = value;
-                self.length += 1;
-            }
+            // A full sum may yet shrink, but that is too rare to look for.
+            self.length = toggle(&mut self.values, self.length.into(), value)? as u8;
         }
         self.is_not ^= other.is_not;
         Some(self)
+    }
+}
+
+/// Adds a value to the first `count`, or takes it out if it is there; returns how many there are, if there is space.
+fn toggle(values: &mut [u32], count: usize, value: u32) -> Option<usize> {
+    match values[..count].iter().position(|&own| own == value) {
+        Some(place) => {
+            values[place] = values[count - 1];
+            Some(count - 1)
+        }
+        None => {
+            *values.get_mut(count)? = value;
+            Some(count + 1)
+        }
     }
 }
 
@@ -73,13 +81,7 @@ impl Terms {
     pub(crate) fn add(&mut self, sum: &Sum) {
         self.is_not ^= sum.is_not;
         for &value in sum.values() {
-            if let Some(place) = self.values().iter().position(|&own| own == value) {
-                self.count -= 1;
-                self.values[place] = self.values[self.count];
-            } else {
-                self.values[self.count] = value;
-                self.count += 1;
-            }
+            self.count = toggle(&mut self.values, self.count, value).expect("at most six are left");
         }
     }
 

@@ -20,7 +20,7 @@ struct ConditionalWrite {
     value: Rc<Value>,
     /// The arms in which the write takes place.
     arms: Rc<[ArmCondition]>,
-    /// What they were, by lane.
+    /// The old elements, by lane.
     before: Vec<CellValue>,
 }
 

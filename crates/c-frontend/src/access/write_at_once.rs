@@ -78,35 +78,10 @@ impl MemoryModel {
         write: ElementWrite<'_>,
     ) -> Result<bool, ExecutionStop> {
         let ElementWrite { bytes, data, .. } = write;
-        let object = indexed.object;
-        let inside = |at: &i64| self.memory.check(object, *at, bytes).is_ok();
-        let is_plain = self.values.scope.dry_run.is_none() && self.values.scope.lanes == 1;
-        if !is_plain || offsets.len() > WIRES || !offsets.iter().all(inside) {
+        let (object, own) = (indexed.object, bytes as u16 * 8);
+        let Some(old) = self.old_elements(object, counts, offsets, &write)? else {
             return Ok(false);
-        }
-        // Two indices may mean one place more than once, which have to be written in order.
-        let mut sorted = offsets.to_vec();
-        sorted.sort_unstable();
-        if sorted.windows(2).any(|pair| pair[1] - pair[0] < bytes as i64) {
-            return Ok(false);
-        }
-        let own = bytes as u16 * 8;
-        let mut old = Vec::with_capacity(offsets.len());
-        for at in offsets {
-            old.push(self.read(object, *at as u64, bytes as u8)?);
-        }
-        if is_integer(data) {
-            old.iter_mut().for_each(zero_if_unset);
-        }
-        let is_set =
-            is_integer(data) && counts.iter().all(|(_, t)| self.values.is_row(&old, &t.index));
-        let is_one = match data {
-            CellValue::Secret(value) => value.lanes() == 1,
-            _ => true,
         };
-        if !is_set || !is_one {
-            return Ok(false);
-        }
         let condition = match self.values.path_condition()? {
             CellValue::Public(_) => None,
             secret => Some(self.values.emit.value(&secret, 1)),
@@ -150,6 +125,44 @@ impl MemoryModel {
             }
         }
         Ok(true)
+    }
+
+    /// The elements that a write may change; nothing if they cannot be written at once.
+    fn old_elements(
+        &mut self,
+        object: u32,
+        counts: &[(u64, IndexTerm)],
+        offsets: &[i64],
+        &ElementWrite { bytes, data, .. }: &ElementWrite<'_>,
+    ) -> Result<Option<Vec<CellValue>>, ExecutionStop> {
+        let inside = |at: &i64| self.memory.check(object, *at, bytes).is_ok();
+        let is_plain = self.values.scope.dry_run.is_none() && self.values.scope.lanes == 1;
+        if !is_plain || offsets.len() > WIRES || !offsets.iter().all(inside) {
+            return Ok(None);
+        }
+        // Two indices may mean one place more than once, which have to be written in order.
+        let mut sorted = offsets.to_vec();
+        sorted.sort_unstable();
+        if sorted.windows(2).any(|pair| pair[1] - pair[0] < bytes as i64) {
+            return Ok(None);
+        }
+        let mut old = Vec::with_capacity(offsets.len());
+        for at in offsets {
+            old.push(self.read(object, *at as u64, bytes as u8)?);
+        }
+        if is_integer(data) {
+            old.iter_mut().for_each(zero_if_unset);
+        }
+        let is_set =
+            is_integer(data) && counts.iter().all(|(_, t)| self.values.is_row(&old, &t.index));
+        let is_one = match data {
+            CellValue::Secret(value) => value.lanes() == 1,
+            _ => true,
+        };
+        if !is_set || !is_one {
+            return Ok(None);
+        }
+        Ok(Some(old))
     }
 }
 

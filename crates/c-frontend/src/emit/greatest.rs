@@ -41,7 +41,7 @@ impl Emitter {
         data
     }
 
-    /// What follows for the result of an operation on integers of so many bits; nothing where it may wrap.
+    /// The greatest result of an operation on integers of `width` bits; `None` if it may wrap or is not bounded.
     pub(crate) fn greatest_of_binary(
         &self,
         op: Binary,
@@ -78,7 +78,7 @@ impl Emitter {
         known.filter(|greatest| *greatest <= mask(width))
     }
 
-    /// The same of a change of width.
+    /// The greatest result of an operation from `from` to `to` bits; `None` as for [`Emitter::greatest_of_binary`].
     pub(crate) fn greatest_of_unary(
         &self,
         op: Unary,

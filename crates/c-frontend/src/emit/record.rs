@@ -21,10 +21,7 @@ impl Emitter {
     ) -> CellValue {
         let greatest = self.greatest_of_binary(op, width, [a, b]);
         let result = self.record_in_cheapest_form(op, width, a, b);
-        let result = match op {
-            Binary::Add => self.with_terms(result, a, b),
-            _ => result,
-        };
+        let result = if op == Binary::Add { self.with_terms(result, a, b) } else { result };
         self.with_greatest(result, width, greatest)
     }
 

@@ -149,8 +149,8 @@ pub(crate) struct Index {
     pub(crate) multiple: Option<Multiple>,
 }
 
-/// What an index is a positive multiple of, an integer of that width: for signed integers if it is exact, else if the product
-/// does not wrap.
+/// An index is `factor` times the operand, an integer of `width` bits. If that is not exact, the product may wrap, and then the
+/// factor cannot be taken as part of the stride.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Multiple {
     pub(crate) operand: IrOperand,

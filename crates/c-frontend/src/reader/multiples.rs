@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::data::signed;
 use crate::ir::{
     Binary, Constant, IrBlock, IrInstruction, IrOperand, Multiple, OperationKind, Unary,
 };
@@ -15,12 +16,12 @@ const ADDRESS_BITS: u16 = 64;
 /// Bytes that an index may move an address in one step.
 const STRIDE_MAX: i64 = 1 << 31;
 
-/// What a register is of another one.
+/// How a register follows from another one.
 #[derive(Clone, Copy)]
 enum Derived {
     /// `factor * of`, modulo two to the width; also as signed integers if it is exact.
     Multiple { of: IrOperand, factor: i64, is_exact: bool },
-    /// The same signed integer, of that many bits before.
+    /// Equal to `of`, a signed integer of `width` bits.
     Extended { of: IrOperand, width: u16 },
 }
 
@@ -40,7 +41,7 @@ pub(super) fn note_multiples(blocks: &mut [IrBlock], constants: &[Constant], exa
     }
 }
 
-/// What an index with these steps is a multiple of, through all products and extensions.
+/// Follows products and extensions back from an index with this stride, as long as its steps stay short.
 fn multiple(
     derived: &HashMap<u32, Derived>,
     (mut operand, mut width): (IrOperand, u16),
@@ -79,10 +80,7 @@ fn multiple(
 fn derived(instruction: &IrInstruction, constants: &[Constant], is_exact: bool) -> Option<Derived> {
     let integer = |operand: IrOperand, width: u16| match operand {
         IrOperand::Constant(constant) => match constants[constant as usize] {
-            Constant::Integer(value) => {
-                let unused = 64 - u32::from(width);
-                Some((value as u64) << unused).map(|bits| bits as i64 >> unused)
-            }
+            Constant::Integer(value) => Some(signed(value, width) as i64),
             _ => None,
         },
         IrOperand::Register(_) => None,

@@ -27,21 +27,10 @@ impl<C: Channel> Generator<C> {
         [a, b, c]: [&mut [u64]; 3],
         pads: &mut Pads,
     ) -> Result<(), CorrelatedError> {
-        let (ots, modulus) = (a.len() * usize::from(width), mask(width.into()));
-        draw(&mut self.prg, modulus, a);
-        draw(&mut self.prg, modulus, b);
-        let random = self.draws_choices();
+        draw(&mut self.prg, mask(width.into()), a);
+        draw(&mut self.prg, mask(width.into()), b);
         for peer in self.parties.peers() {
-            let PeerOts { receiver, choices, .. } = pair(&mut self.pairs, peer);
-            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
-            let pads = &mut pads.with_mut(peer)[..ots];
-            if random {
-                receiver.issue_multiply(channel, ChoiceBits::Random(choices), pads)?;
-                unpack(width.into(), choices, b);
-            } else {
-                pack(width.into(), b, choices);
-                receiver.issue_multiply(channel, ChoiceBits::Chosen(choices), pads)?;
-            }
+            self.choose_with(peer, width, b, pads)?;
         }
         for ((a, b), c) in a.iter().zip(b.iter()).zip(c) {
             *c = a.wrapping_mul(*b);
@@ -73,13 +62,8 @@ impl<C: Channel> Generator<C> {
         c: &mut [u64],
         pads: &Pads,
     ) -> Result<(), CorrelatedError> {
-        let (ots, shares) = (b.len() * usize::from(width), &mut self.scratch[..b.len()]);
         for peer in self.parties.peers() {
-            let PeerOts { receiver, choices, .. } = pair(&mut self.pairs, peer);
-            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
-            pack(width.into(), b, choices);
-            receiver.finish_multiply(channel, width, choices, &pads.with(peer)[..ots], shares)?;
-            add(c, shares, 0);
+            add(c, self.finish_with(peer, width, b, pads)?, 0);
         }
         c.iter_mut().for_each(|c| *c &= mask(width.into()));
         Ok(())
@@ -98,25 +82,9 @@ impl<C: Channel> Generator<C> {
             c.copy_from_slice(a);
             return Ok(());
         }
-        let (narrow, random, me) = (width - 1, self.draws_choices(), self.parties.me());
-        let low = mask(narrow.into());
+        let me = self.parties.me();
         for peer in self.parties.peers() {
-            let PeerOts { receiver, choices, .. } = pair(&mut self.pairs, peer);
-            let chosen = &mut a[half_of(peer, me, c.len())];
-            let ots = chosen.len() * usize::from(narrow);
-            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
-            let pads = &mut pads.with_mut(peer)[..ots];
-            if random {
-                receiver.issue_multiply(channel, ChoiceBits::Random(choices), pads)?;
-                let drawn = &mut self.scratch[..chosen.len()];
-                unpack(narrow.into(), choices, drawn);
-                for (a, drawn) in chosen.iter_mut().zip(drawn) {
-                    *a = *a & !low | *drawn;
-                }
-            } else {
-                pack(narrow.into(), chosen, choices);
-                receiver.issue_multiply(channel, ChoiceBits::Chosen(choices), pads)?;
-            }
+            self.choose_with(peer, width - 1, &mut a[half_of(peer, me, c.len())], pads)?;
         }
         for (a, c) in a.iter().zip(c) {
             *c = a.wrapping_mul(*a);
@@ -158,19 +126,57 @@ impl<C: Channel> Generator<C> {
         if width == 1 {
             return Ok(());
         }
-        let (narrow, me) = (width - 1, self.parties.me());
+        let me = self.parties.me();
         for peer in self.parties.peers() {
-            let PeerOts { receiver, choices, .. } = pair(&mut self.pairs, peer);
             let chosen = half_of(peer, me, c.len());
-            let ots = chosen.len() * usize::from(narrow);
-            let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
-            let shares = &mut self.scratch[..chosen.len()];
-            pack(narrow.into(), &a[chosen.clone()], choices);
-            receiver.finish_multiply(channel, narrow, choices, &pads.with(peer)[..ots], shares)?;
+            let shares = self.finish_with(peer, width - 1, &a[chosen.clone()], pads)?;
             add(&mut c[chosen], shares, 1);
         }
         c.iter_mut().for_each(|c| *c &= mask(width.into()));
         Ok(())
+    }
+
+    /// Begins the OTs with a peer in which this party chooses the low `width` bits of `factors`, or draws them.
+    fn choose_with(
+        &mut self,
+        peer: usize,
+        width: u16,
+        factors: &mut [u64],
+        pads: &mut Pads,
+    ) -> Result<(), CorrelatedError> {
+        let (ots, random) = (factors.len() * usize::from(width), self.draws_choices());
+        let PeerOts { receiver, choices, .. } = pair(&mut self.pairs, peer);
+        let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
+        let pads = &mut pads.with_mut(peer)[..ots];
+        if !random {
+            pack(width.into(), factors, choices);
+            receiver.issue_multiply(channel, ChoiceBits::Chosen(choices), pads)?;
+            return Ok(());
+        }
+        receiver.issue_multiply(channel, ChoiceBits::Random(choices), pads)?;
+        let (drawn, low) = (&mut self.scratch[..factors.len()], mask(width.into()));
+        unpack(width.into(), choices, drawn);
+        for (factor, drawn) in factors.iter_mut().zip(drawn) {
+            *factor = *factor & !low | *drawn;
+        }
+        Ok(())
+    }
+
+    /// Ends those OTs: this party's shares of the products of the chosen bits and what the peer offers.
+    fn finish_with(
+        &mut self,
+        peer: usize,
+        width: u16,
+        factors: &[u64],
+        pads: &Pads,
+    ) -> Result<&[u64], CorrelatedError> {
+        let ots = factors.len() * usize::from(width);
+        let PeerOts { receiver, choices, .. } = pair(&mut self.pairs, peer);
+        let (channel, choices) = (self.parties.channel(peer), &mut choices[..ots.div_ceil(64)]);
+        let shares = &mut self.scratch[..factors.len()];
+        pack(width.into(), factors, choices);
+        receiver.finish_multiply(channel, width, choices, &pads.with(peer)[..ots], shares)?;
+        Ok(shares)
     }
 }
 

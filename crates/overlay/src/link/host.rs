@@ -17,7 +17,7 @@ const LABEL_BYTES: u64 = 16;
 /// Bytes of a row.
 const ROW_BYTES: u64 = GarbledGate::BYTES as u64;
 
-/// What may move in a cycle, if the device agrees.
+/// The items that are ready on the host's side in a cycle. They move if the device is ready too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permits {
     /// The next word is in the shell.

@@ -1,4 +1,4 @@
-//! What `hw explain` states about the link between host and device.
+//! The part of `hw explain` about the link between host and device.
 
 use phineus_overlay::link::{Bound, HostLink, Prediction, predict};
 use phineus_overlay::stream::Stream;
@@ -99,7 +99,7 @@ impl<'a> Linked<'a> {
         lines
     }
 
-    /// The same as fields of a document.
+    /// The fields for the JSON document.
     pub(super) fn document(&self) -> Value {
         let Prediction { stalls, total_cycles, busy_cycles, bytes, .. } = self.prediction;
         let rate = |rate: u32| 1_000_000 * u64::from(rate);

@@ -34,11 +34,11 @@ pub(super) fn simulate(
     use serde_json::json;
     use std::time::Instant;
 
-    use phineus_session::overlay::failure;
+    use phineus_session::overlay::{check_build, failure};
 
     use super::compiled::compile;
 
-    Simulation::open_with(arguments.program.cells.unwrap_or(1)).map_err(failure)?;
+    check_build(arguments.program.cells.unwrap_or(1))?;
     let compiled = compile(registry, &arguments.program)?;
     let mut prg = Prg::from_os().map_err(|error| {
         Failure::new(codes::NO_RANDOMNESS, format!("cannot draw random labels: {error}"))

@@ -1,10 +1,10 @@
 //! Several batches in progress at once: the same meanings and bytes as one after another, in fewer rounds.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use phineus_channels::{Channel, ChannelError, MemoryChannel, Parties, Traffic, memory_mesh};
+use phineus_channels::{Channel, ClockedChannel, Parties, clocked_mesh};
 use phineus_crypto::{Block, Prg};
 use phineus_ot::{LpnParameters, OtKind, SessionId};
 
@@ -101,71 +101,12 @@ fn batches_of_silent_ots_are_made_one_after_another() {
     });
 }
 
-/// A channel that counts how many messages one after another what it has received took: a clock of rounds.
-struct RoundCounter {
-    channel: MemoryChannel,
-    rounds: u64,
-    /// How many bytes were sent until when, by this party and by the peer.
-    sent: Arc<Mutex<Vec<(u64, u64)>>>,
-    received: Arc<Mutex<Vec<(u64, u64)>>>,
-}
-
-impl Channel for RoundCounter {
-    fn send_with<R>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let until = self.traffic().sent_bytes + len as u64;
-        self.sent.lock().expect("nobody panics").push((until, self.rounds));
-        self.channel.send_with(len, fill)
-    }
-
-    fn recv_with<R>(
-        &mut self,
-        len: usize,
-        read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let result = self.channel.recv_with(len, read)?;
-        let until = self.traffic().received_bytes;
-        let sent = self.received.lock().expect("nobody panics");
-        let last = sent.iter().find(|(bytes, _)| *bytes >= until).expect("it was sent");
-        self.rounds = self.rounds.max(last.1 + 1);
-        Ok(result)
-    }
-
-    fn flush(&mut self) -> Result<(), ChannelError> {
-        self.channel.flush()
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.channel.traffic()
-    }
-}
-
-fn counted_pair() -> Vec<Parties<RoundCounter>> {
-    let logs: [Arc<Mutex<Vec<_>>>; 2] = Default::default();
-    let count = |parties: Parties<MemoryChannel>| {
-        let me = parties.me();
-        let [sent, received] = [me, 1 - me].map(|party| logs[party].clone());
-        let of = |channel| RoundCounter {
-            channel,
-            rounds: 0,
-            sent: sent.clone(),
-            received: received.clone(),
-        };
-        Parties::new(me, parties.into_channels().into_iter().map(|one| one.map(of)).collect())
-    };
-    memory_mesh(2).into_iter().map(count).collect()
-}
-
-/// Rounds of a party for 12 batches of a kind, without those of set-up.
-fn rounds_of_twelve(parties: Parties<RoundCounter>, kind: Kind) -> u64 {
-    let (me, peer) = (parties.me(), 1 - parties.me());
-    let prg = Prg::from_seed(Block::from_bits(0x12 + me as u128));
+/// Rounds of a party with this clock for 12 batches of a kind, without those of set-up.
+fn rounds_of_twelve(parties: Parties<ClockedChannel>, clock: &AtomicU64, kind: Kind) -> u64 {
+    let prg = Prg::from_seed(Block::from_bits(0x12 + parties.me() as u128));
     let session = SessionId::new([0x12; 32]);
-    let mut generator = Generator::setup(parties, prg, &session, FIELD).expect("all honest");
-    let before = generator.parties().channel(peer).rounds;
+    let generator = Generator::setup(parties, prg, &session, FIELD).expect("all honest");
+    let before = clock.load(Ordering::Relaxed);
     let batch = kind.batch_elements(BatchScale::FULL);
     let need = (kind, 12 * batch);
     let live = Live::start(generator, Demand::of([need]), [Ok(need)].into_iter());
@@ -175,8 +116,8 @@ fn rounds_of_twelve(parties: Parties<RoundCounter>, kind: Kind) -> u64 {
         let mut columns: Vec<_> = (0..kind.columns()).map(words).collect();
         take(&mut live, kind, batch, &mut columns).expect("all honest");
     }
-    let mut generator = live.finish().expect("the thread does not fail");
-    generator.parties().channel(peer).rounds - before
+    live.finish().expect("the thread does not fail");
+    clock.load(Ordering::Relaxed) - before
 }
 
 /// Triples of 32 bits waited for a round trip in each batch of 2,048, so that making and sending added up: a program of
@@ -192,8 +133,12 @@ fn batches_in_progress_share_their_rounds() {
         (Kind::RingTriple { width: 64 }, 8),
     ];
     for (kind, expected) in kinds {
-        let run = |parties| thread::spawn(move || rounds_of_twelve(parties, kind));
-        let threads: Vec<_> = counted_pair().into_iter().map(run).collect();
+        let (mesh, clocks) = clocked_mesh(2);
+        let threads = mesh
+            .into_iter()
+            .zip(clocks)
+            .map(|(parties, clock)| thread::spawn(move || rounds_of_twelve(parties, &clock, kind)));
+        let threads: Vec<_> = threads.collect();
         for thread in threads {
             let rounds = thread.join().expect("no party panics");
             assert_eq!(rounds, expected, "{kind:?}");

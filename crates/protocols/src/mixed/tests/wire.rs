@@ -1,91 +1,18 @@
 //! Rounds as the transport sees them: the longest chain of messages of which each was sent after
 //! the one before had come, against the rounds of the plan.
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
 
 use phineus_bytecode::ElementType;
-use phineus_channels::ChannelError;
+use phineus_channels::clocked_mesh;
 
 use super::*;
 
-/// Bytes of one message that were not read yet, and how many messages came one after the other up
-/// to it.
-type Log = Arc<Mutex<VecDeque<(usize, u64)>>>;
-
-/// A channel that keeps a log of its messages, with Lamport's clock.
-struct Logged {
-    channel: MemoryChannel,
-    clock: Arc<AtomicU64>,
-    outgoing: Log,
-    incoming: Log,
-}
-
-impl Channel for Logged {
-    fn send_with<R>(
-        &mut self,
-        len: usize,
-        fill: impl FnOnce(&mut [u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let depth = self.clock.load(Ordering::Relaxed) + 1;
-        self.outgoing.lock().expect("no party panics").push_back((len, depth));
-        self.channel.send_with(len, fill)
-    }
-
-    fn recv_with<R>(
-        &mut self,
-        len: usize,
-        read: impl FnOnce(&[u8]) -> R,
-    ) -> Result<R, ChannelError> {
-        let read = self.channel.recv_with(len, read)?;
-        let (mut log, mut left) = (self.incoming.lock().expect("no party panics"), len);
-        while left > 0 {
-            let (bytes, depth) = log.front_mut().expect("what came was sent");
-            let taken = left.min(*bytes);
-            (*bytes, left) = (*bytes - taken, left - taken);
-            self.clock.fetch_max(*depth, Ordering::Relaxed);
-            if *bytes == 0 {
-                log.pop_front();
-            }
-        }
-        Ok(read)
-    }
-
-    fn flush(&mut self) -> Result<(), ChannelError> {
-        self.channel.flush()
-    }
-
-    fn traffic(&self) -> Traffic {
-        self.channel.traffic()
-    }
-}
-
-/// A mesh with logs, and the parties' clocks.
-fn logged_mesh(count: usize) -> (Vec<Parties<Logged>>, Vec<Arc<AtomicU64>>) {
-    let clocks: Vec<Arc<AtomicU64>> = (0..count).map(|_| Arc::default()).collect();
-    let logs: Vec<Vec<Log>> =
-        (0..count).map(|_| (0..count).map(|_| Log::default()).collect()).collect();
-    let parties = memory_mesh(count).into_iter().enumerate().map(|(me, parties)| {
-        let channels = parties.into_channels().into_iter().enumerate();
-        let logged = channels.map(|(peer, channel)| {
-            channel.map(|channel| Logged {
-                channel,
-                clock: clocks[me].clone(),
-                outgoing: logs[me][peer].clone(),
-                incoming: logs[peer][me].clone(),
-            })
-        });
-        Parties::new(me, logged.collect())
-    });
-    (parties.collect(), clocks.clone())
-}
-
-/// Runs `plans` over channels with logs; how many messages followed one another in the online
+/// Runs `plans` over channels with clocks; how many messages followed one another in the online
 /// phase.
 fn rounds_on_the_wire(plans: &TestPlans, count: usize, inputs: &[Table]) -> u64 {
     let description = read(&plans.program).description().clone();
-    let (mesh, clocks) = logged_mesh(count);
+    let (mesh, clocks) = clocked_mesh(count);
     let mut streams: Vec<_> = memory_mesh(count).into_iter().map(Some).collect();
     let handles: Vec<_> = mesh
         .into_iter()
