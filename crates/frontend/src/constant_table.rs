@@ -17,7 +17,7 @@ use crate::value::Value;
 ///     let index = t.input("a", 100).number::<U8>("x").vector::<U8>();
 ///     let table = ConstantTable::new(&primes, ElementType::unsigned(8));
 ///     let found: Vector<U8> = index.map(|index| U8::from_value(table.look_up(index.value())));
-///     t.output("primes", &["a"]).number("prime", &found).write();
+///     t.output("primes", &["a"]).vector("prime", found).write();
 ///     Ok(())
 /// });
 /// ```
