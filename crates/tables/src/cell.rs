@@ -331,12 +331,31 @@ pub fn format_value(value: Lane, column: &Column) -> String {
             format!("-{}", value.wrapping_neg() & mask_of(width))
         }
         Encoding::Number => value.to_string(),
-        Encoding::Hex | Encoding::Text => {
-            format!("{value:0digits$x}", digits = usize::from(width).div_ceil(4))
-        }
+        Encoding::Hex | Encoding::Text => hexadecimal(value, usize::from(width).div_ceil(4)),
         Encoding::Fixed(fraction) => decimal::format(value, column.element, fraction),
         Encoding::Float => float::format(value, width),
     }
+}
+
+/// The lowest hexadecimal digits of a value, as many as are wanted: formatting of the library takes ten times as long.
+fn hexadecimal(value: Lane, digits: usize) -> String {
+    let digit = |place: usize| value.as_limbs()[place / 16] >> (4 * (place % 16)) & 15;
+    let digits =
+        (0..digits).rev().map(|place| char::from(b"0123456789abcdef"[digit(place) as usize]));
+    digits.collect()
+}
+
+/// The value of hexadecimal digits; `None` if it has more than 256 bits.
+fn hexadecimal_value(digits: &str) -> Option<Lane> {
+    let mut limbs = [0; 4];
+    for (place, digit) in digits.chars().rev().enumerate() {
+        match (digit.to_digit(16)?, limbs.get_mut(place / 16)) {
+            (digit, Some(limb)) => *limb |= u64::from(digit) << (4 * (place % 16)),
+            (0, None) => {}
+            (_, None) => return None,
+        }
+    }
+    Some(Lane::from_limbs(limbs))
 }
 
 /// The value of a text.
@@ -433,7 +452,10 @@ fn digits_value(digits: &str, radix: u64, field: &str) -> Result<Option<Lane>, S
             field => format!("'{}' is not {what}{}", shown(field), hint(field)),
         });
     }
-    Ok(Lane::from_str_radix(digits, radix).ok())
+    match radix {
+        16 => Ok(hexadecimal_value(digits)),
+        _ => Ok(Lane::from_str_radix(digits, radix).ok()),
+    }
 }
 
 /// Remedy for a text that is no whole number, if its form shows what was meant.
@@ -486,4 +508,22 @@ fn shown(text: &str) -> String {
         return text.to_owned();
     }
     text.chars().take(SHOWN_CHARACTERS).chain("...".chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_digits_are_the_librarys() {
+        let all = Lane::from_limbs([u64::MAX, 0x0123_4567_89ab_cdef, 1, u64::MAX / 3]);
+        for width in 1..=256 {
+            let (value, digits) = (all & mask_of(width), usize::from(width).div_ceil(4));
+            let text = format!("{value:0digits$x}");
+            assert_eq!(hexadecimal(value, digits), text);
+            assert_eq!(hexadecimal_value(&text.to_uppercase()), Some(value));
+            assert_eq!(hexadecimal_value(&format!("{}{text}", "0".repeat(70))), Some(value));
+        }
+        assert_eq!(hexadecimal_value(&format!("1{}", "0".repeat(64))), None);
+    }
 }
