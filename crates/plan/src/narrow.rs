@@ -17,6 +17,7 @@ mod emit;
 mod facts;
 mod notes;
 mod prospect;
+mod recent;
 mod transfer;
 mod views;
 

@@ -566,6 +566,67 @@ fn sums_of_many_terms_are_right() {
     assert!(put_off > programs / 4, "sums of {put_off} programs were put off");
 }
 
+/// Adds outputs of values that nobody uses.
+fn give_out_all(program: &mut Vec<Instruction>) {
+    let used: Vec<u64> = program.iter().flat_map(|i| i.operands().to_vec()).collect();
+    for i in program.clone() {
+        for k in (0..i.result_count()).filter(|&k| !used.contains(&i.results[k])) {
+            let shape = i.result_shape(k);
+            let element = ElementType::unsigned(shape.width);
+            let mut output = Instruction::new(Op::Output, element, shape.lanes);
+            output.operands[0] = i.results[k];
+            program.push(output);
+        }
+    }
+}
+
+/// Leasts and greatests of values that are compared, too: a choice by the bit that is known.
+#[test]
+fn values_are_compared_once() {
+    let (mut seeds, mut chosen) = (Seeds::fresh(), 0);
+    for _ in 0..PROGRAMS {
+        let seed = seeds.draw();
+        let random = &mut SeededRng::new(seed);
+        let options = RandomOptions {
+            instruction_count: 4 + random.below(30) as usize,
+            width_max: 1 + random.below(3) as u16,
+            wires_max: 3,
+            live_max: 2 + random.below(3) as usize,
+            ops: Some(vec![Op::Input, Op::Lt, Op::Le, Op::Min, Op::Max, Op::Output]),
+            ..RandomOptions::default()
+        };
+        let (mut program, mut description) = random_program(random.next_u64(), &options);
+        for (slot, i) in program.iter_mut().filter(|i| i.op == Op::Input).enumerate() {
+            (i.op, i.immediates) = (Op::Load, [slot as u64, 0, 0, 0]);
+        }
+        description.slots = slots_of(&program).into();
+        // Often of what an earlier one compares.
+        let orders = |i: &Instruction| matches!(i.op, Op::Lt | Op::Le | Op::Min | Op::Max);
+        for k in (0..program.len()).filter(|&k| orders(&program[k])).collect::<Vec<_>>() {
+            let shape = |i: &Instruction| (i.element, i.lanes);
+            let earlier =
+                program[..k].iter().filter(|i| orders(i) && shape(i) == shape(&program[k]));
+            let earlier: Vec<[u64; 3]> = earlier.map(|i| i.operands).collect();
+            if !earlier.is_empty() && random.one_in(2) {
+                program[k].operands = *random.pick(&earlier);
+                let is_turned = random.one_in(2);
+                program[k].operands[..2].rotate_left(is_turned.into());
+            }
+        }
+        give_out_all(&mut program);
+        let (made, claims) = narrowed(&program, &description, seed).expect("it can be narrowed");
+        let faults = unproven(&program, &description, &claims);
+        assert!(faults.is_empty(), "program {seed:#x}: {faults:?}");
+        chosen += u64::from(made.iter().any(|i| i.op == Op::Mux));
+        for k in 0..INPUTS {
+            let inputs = seed.wrapping_add(k);
+            let [before, after] = [&program, &made].map(|of| meaning(of, inputs).1);
+            assert_eq!(before, after, "program {seed:#x}");
+        }
+    }
+    assert!(chosen > PROGRAMS / 10, "in {chosen} programs a value was chosen by a comparison");
+}
+
 /// Programs that are said to stay as they are: rewriting and narrowing find nothing in them either.
 #[test]
 fn programs_that_cannot_be_narrowed_are_left_alone() {
@@ -573,7 +634,17 @@ fn programs_that_cannot_be_narrowed_are_left_alone() {
     for _ in 0..PROGRAMS {
         let seed = seeds.draw();
         let random = &mut SeededRng::new(seed);
-        let ops = [Op::Lt, Op::CondSwap, Op::Xor, Op::Add, Op::Mux, Op::BitSlice, Op::BitConcat];
+        let ops = [
+            Op::Lt,
+            Op::Le,
+            Op::Min,
+            Op::CondSwap,
+            Op::Xor,
+            Op::Add,
+            Op::Mux,
+            Op::BitSlice,
+            Op::BitConcat,
+        ];
         let movements = [Op::LaneConcat, Op::LaneInterleave, Op::Cast, Op::And, Op::Constant];
         let ops = [&[Op::Input, Op::Output][..], &ops, &movements[..random.below(6) as usize]];
         let options = RandomOptions {
@@ -587,16 +658,7 @@ fn programs_that_cannot_be_narrowed_are_left_alone() {
             (i.op, i.immediates) = (Op::Load, [slot as u64, 0, 0, 0]);
         }
         description.slots = slots_of(&program).into();
-        let used: Vec<u64> = program.iter().flat_map(|i| i.operands().to_vec()).collect();
-        for i in program.clone() {
-            for k in (0..i.result_count()).filter(|&k| !used.contains(&i.results[k])) {
-                let shape = i.result_shape(k);
-                let element = ElementType::unsigned(shape.width);
-                let mut output = Instruction::new(Op::Output, element, shape.lanes);
-                output.operands[0] = i.results[k];
-                program.push(output);
-            }
-        }
+        give_out_all(&mut program);
         let bytes = to_bytes(FileKind::Program, &program, &description).expect("in memory");
         let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
         let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);

@@ -100,8 +100,9 @@ impl ClientPass {
         let order_block = |block: &TracedFile| {
             let optimised = (protocol, situation.variant);
             let narrowed = narrowed(block, optimised, planner, scratch)?;
+            let is_narrowed = narrowed.is_some();
             let block = narrowed.as_ref().unwrap_or(block);
-            let made = ordered(block, protocol, traced.computing, bounds, scratch)?;
+            let made = ordered((block, is_narrowed), protocol, traced.computing, bounds, scratch)?;
             Ok(made.map_or_else(|| block.clone(), |made| made.ordered))
         };
         let order = |traced: &TracedFile| match (traced.kind, &traced.blocks) {

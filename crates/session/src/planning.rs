@@ -269,9 +269,10 @@ fn plan_program(
         scale: situation.batch_scale(),
     };
     let narrowed = narrowed(traced, (protocol, situation.variant), planner, scratch)?;
+    let is_narrowed = narrowed.is_some();
     let traced = narrowed.as_ref().unwrap_or(traced);
     // What has sharings and no rounds yet is of no more use.
-    let ordered = ordered(traced, protocol, situation.parties, bounds, scratch)?;
+    let ordered = ordered((traced, is_narrowed), protocol, situation.parties, bounds, scratch)?;
     let masks = ordered.as_ref().map_or(Masks::Narrow, |ordered| ordered.masks);
     let ordered = ordered.map(|ordered| ordered.ordered);
     let garbled = (ordered.as_ref().filter(|_| protocol.may_garble()), is_garbled);

@@ -373,8 +373,9 @@ fn in_rounds(
     let memory = PLANNER_MEMORY_BYTES;
     let mut faults = planning::unproven_facts(&source, optimised, memory, scratch)?;
     let narrowed = planning::narrowed(&source, optimised, memory, scratch)?;
+    let is_narrowed = narrowed.is_some();
     let source = narrowed.unwrap_or(source);
-    match planning::ordered(&source, protocol, parties, bounds, scratch)? {
+    match planning::ordered((&source, is_narrowed), protocol, parties, bounds, scratch)? {
         None => Ok((source, faults)),
         Some(ordered) => {
             let variant = ProtocolVariant { y2a: bounds.y2a, ..ProtocolVariant::default() };

@@ -17,6 +17,7 @@ use phineus_bytecode::{ElementType, Instruction, Op};
 use super::demand::{self, Extent, extent, is_known};
 use super::facts::{Facts, mask};
 use super::notes::InstructionNotes;
+use super::recent::{ComparedBit, RecentOrders};
 use super::views::{Emitter, NarrowedValue, View};
 use super::{NarrowClaim, NarrowOptions};
 use crate::error::Error;
@@ -38,6 +39,8 @@ pub(super) struct Narrowing<'a, E, C> {
     /// Sums that are not computed yet, by the name of the value, and the wires of their terms.
     pending: HashMap<u64, Box<PendingSum>>,
     held_wires: u64,
+    /// The results of comparisons; none of leasts and greatests.
+    compared: RecentOrders<Option<ComparedBit>>,
 }
 
 impl<E, C> Narrowing<'_, E, C>
@@ -50,8 +53,9 @@ where
         emitter: Emitter<E>,
         claim: C,
     ) -> Narrowing<'_, E, C> {
-        let (values, pending) = (NameTable::new(), HashMap::new());
-        Narrowing { options, emitter, values, claim, is_narrower: false, pending, held_wires: 0 }
+        let (values, pending, compared) = (NameTable::new(), HashMap::new(), RecentOrders::new());
+        let (is_narrower, held_wires) = (false, 0);
+        Narrowing { options, emitter, values, claim, is_narrower, pending, held_wires, compared }
     }
 
     pub(super) fn step(&mut self, i: &Instruction, notes: &InstructionNotes) -> Result<(), Error> {

@@ -3,7 +3,8 @@
 //! In some programs, such as a sort, nothing is known of any value and all of its bits are needed. Then the passes of
 //! narrowing, and rewriting before them, would change nothing. This pass goes backward as the second one of narrowing does, as
 //! if nothing were known. It stops at the first instruction that may have another form: one whose results say more than its
-//! operands, one that computes bits that nobody needs, and one that rules of rewriting or of sums look for.
+//! operands, one that computes bits that nobody needs, one whose comparison is used again, and one that rules of rewriting or of sums
+//! look for.
 //!
 //! Memory: an entry for each value that is alive.
 
@@ -14,6 +15,7 @@ use phineus_bytecode::{Instruction, Op, ProgramReader};
 
 use super::demand;
 use super::facts::{Facts, TRACKED_WIDTH_MAX, mask};
+use super::recent::RecentOrders;
 use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, Scratch};
@@ -38,15 +40,19 @@ pub fn may_narrow<R: Read + Seek + Send>(
 ) -> Result<bool, Error> {
     let mut tables = scratch.file().tables(memory_bytes);
     let mut needed: NameTable<Need> = NameTable::new();
+    // Of the instructions behind the one at hand.
+    let mut orders: RecentOrders<()> = RecentOrders::new();
     let (mut instructions, count) = (Vec::new(), program.instruction_count());
     let mut index = count;
     for frame in (0..program.frame_count()).rev() {
         program.read_frame(frame, &mut instructions)?;
         for i in instructions.iter().rev() {
             index -= 1;
-            if !keeps_its_form(&mut needed, i) {
+            let compares = matches!(i.op, Op::Lt | Op::Le);
+            if compares && orders.of(i).next().is_some() || !keeps_its_form(&mut needed, i) {
                 return Ok(true);
             }
+            orders.push(i, ());
             needed.count(&mut tables, 0, Position { read: index, all: count })?;
         }
     }

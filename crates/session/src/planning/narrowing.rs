@@ -7,8 +7,8 @@ use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing, Shar
 use phineus_engine::bits::{Family, record};
 use phineus_frontend::LineRun;
 use phineus_plan::{
-    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, check_narrow, may_narrow,
-    narrow, rewrite,
+    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, assign, check_narrow,
+    may_narrow, narrow, rewrite,
 };
 
 use crate::choices::ProtocolVariant;
@@ -16,20 +16,57 @@ use crate::failure::Failure;
 use crate::protocol::{Protocol, Representation};
 use crate::traced::TracedFile;
 
-/// Returns whether programs are narrowed under a protocol: if values are bits where the program does not say
-/// otherwise. On elements of a ring or a field a narrower sum is not a cheaper one.
-fn narrows(representation: Representation) -> bool {
-    match representation {
-        Representation::AsWritten | Representation::GarbledBesideRows => true,
-        Representation::Sharings(Assignment::Uniform(sharing) | Assignment::Stated(sharing)) => {
-            match sharing {
-                Sharing::Boolean | Sharing::Garbled => true,
-                Sharing::Any | Sharing::Arithmetic => false,
-            }
+/// How programs are narrowed under a protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// All values: they are bits where the program does not say otherwise.
+    Everything,
+    /// What this assignment leaves in bits: the program is assigned first. A narrower sum of elements of a ring is not a
+    /// cheaper one.
+    Bits(Assignment),
+    /// Nothing: ranges of elements of a field are another stage's.
+    Nothing,
+}
+
+impl Scope {
+    fn of(representation: Representation) -> Scope {
+        match representation {
+            Representation::AsWritten | Representation::GarbledBesideRows => Scope::Everything,
+            Representation::Sharings(assignment) => match assignment {
+                Assignment::GarbledBesideRows => Scope::Everything,
+                Assignment::Arithmetic | Assignment::ArithmeticProducts => Scope::Bits(assignment),
+                Assignment::Uniform(sharing) | Assignment::Stated(sharing) => match sharing {
+                    Sharing::Boolean | Sharing::Garbled => Scope::Everything,
+                    Sharing::Any | Sharing::Arithmetic => Scope::Nothing,
+                },
+            },
+            Representation::Field(_) => Scope::Nothing,
         }
-        Representation::Sharings(Assignment::GarbledBesideRows) => true,
-        Representation::Sharings(Assignment::Arithmetic | Assignment::ArithmeticProducts)
-        | Representation::Field(_) => false,
+    }
+
+    /// The program that is narrowed, if it is not `traced` itself.
+    fn assigned(
+        self,
+        traced: &TracedFile,
+        planner_memory_bytes: u64,
+        scratch: &Scratch,
+    ) -> Result<Option<TracedFile>, Failure> {
+        let Scope::Bits(assignment) = self else { return Ok(None) };
+        let (program, output, notes) = (&mut traced.file.reader()?, scratch.file(), scratch.file());
+        let (file, written) = assign(program, output, notes, assignment, planner_memory_bytes)?;
+        Ok(Some(traced.rewritten(file, written.hash)))
+    }
+}
+
+/// The assignment for a program that was narrowed: what [`Scope::Bits`] assigned stays.
+pub(super) fn assignment_of_narrowed(assignment: Assignment) -> Assignment {
+    match assignment {
+        // It does not ask what the program says.
+        Assignment::Arithmetic => Assignment::Stated(Sharing::Boolean),
+        Assignment::ArithmeticProducts
+        | Assignment::Uniform(_)
+        | Assignment::Stated(_)
+        | Assignment::GarbledBesideRows => assignment,
     }
 }
 
@@ -52,7 +89,8 @@ fn takes_rounds(representation: Representation, variant: ProtocolVariant) -> boo
 /// The circuits of a protocol that computes on bits, or `None` of another one.
 pub fn family_of(traced: &TracedFile, variant: (Protocol, ProtocolVariant)) -> Option<Family> {
     let representation = variant.0.representation_of(&traced.description);
-    narrows(representation).then(|| family(takes_rounds(representation, variant.1)))
+    let computes_on_bits = Scope::of(representation) == Scope::Everything;
+    computes_on_bits.then(|| family(takes_rounds(representation, variant.1)))
 }
 
 /// The circuits of a protocol.
@@ -71,6 +109,8 @@ pub fn narrowed(
     let Some(options) = Narrows::that_may(traced, optimised, planner_memory_bytes, scratch)? else {
         return Ok(None);
     };
+    let assigned = options.scope.assigned(traced, planner_memory_bytes, scratch)?;
+    let traced = assigned.as_ref().unwrap_or(traced);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
     let narrowed = narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, |_| {})?;
@@ -146,6 +186,8 @@ pub fn unproven_facts(
     };
     let mut claims = Vec::new();
     let claim = |claim: &NarrowClaim| claims.push(*claim);
+    let assigned = options.scope.assigned(traced, planner_memory_bytes, scratch)?;
+    let traced = assigned.as_ref().unwrap_or(traced);
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
     narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, claim)?;
@@ -184,6 +226,7 @@ type PricedOperation = (Op, ElementType, [u64; 2], bool);
 /// How a program is narrowed.
 #[derive(Clone, Copy)]
 struct Narrows {
+    scope: Scope,
     has_rounds: bool,
     gathers_sums: bool,
 }
@@ -207,16 +250,17 @@ impl Narrows {
         (protocol, variant): (Protocol, ProtocolVariant),
     ) -> Option<Narrows> {
         let representation = protocol.representation_of(&traced.description);
-        let is_narrowed = variant.optimisation != Optimisation::Off && narrows(representation);
+        let scope = Scope::of(representation);
+        let is_narrowed = variant.optimisation != Optimisation::Off && scope != Scope::Nothing;
         let has_rounds = takes_rounds(representation, variant);
-        is_narrowed.then_some(Narrows { has_rounds, gathers_sums: true })
+        is_narrowed.then_some(Narrows { scope, has_rounds, gathers_sums: true })
     }
 }
 
 /// `program` in the least widths; nothing if no operation takes fewer bits.
 fn narrow_with(
     program: &TracedFile,
-    (Narrows { has_rounds, gathers_sums }, written_after_each): (Narrows, &dyn Fn(u64)),
+    (Narrows { has_rounds, gathers_sums, .. }, written_after_each): (Narrows, &dyn Fn(u64)),
     planner_memory_bytes: u64,
     scratch: &Scratch,
     claim: impl FnMut(&NarrowClaim),

@@ -12,6 +12,7 @@ use phineus_protocols::mixed::YaoToArithmetic;
 use phineus_protocols::spdz::Masks;
 
 use super::masks::{self, MaskSituation};
+use super::narrowing::assignment_of_narrowed;
 use crate::choices::{NarrowMasks, ProtocolVariant};
 use crate::failure::Failure;
 use crate::program_file::ProgramFile;
@@ -58,9 +59,9 @@ pub struct Ordered {
     pub masks: Masks,
 }
 
-/// `traced` with sharings and in rounds, if the protocol has any.
+/// `traced`, which may have been narrowed, with sharings and in rounds, if the protocol has any.
 pub fn ordered(
-    traced: &TracedFile,
+    (traced, is_narrowed): (&TracedFile, bool),
     protocol: Protocol,
     parties: usize,
     bounds: OrderingBounds,
@@ -71,7 +72,11 @@ pub fn ordered(
     let memory = bounds.planner_memory_bytes;
     let (file, _) = match protocol.representation_of(&traced.description) {
         Representation::AsWritten => return Ok(None),
-        Representation::Sharings(assignment) => assign(program, output, notes, assignment, memory)?,
+        Representation::Sharings(assignment) => {
+            let narrowed = assignment_of_narrowed(assignment);
+            let assignment = if is_narrowed { narrowed } else { assignment };
+            assign(program, output, notes, assignment, memory)?
+        }
         Representation::GarbledBesideRows => {
             let assignment = Assignment::GarbledBesideRows;
             let (file, written) = assign(program, output, notes, assignment, memory)?;

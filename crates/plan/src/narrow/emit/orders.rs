@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::narrow::NarrowClaim;
 use crate::narrow::demand::Extent;
 use crate::narrow::facts::Facts;
+use crate::narrow::recent::ComparedBit;
 use crate::narrow::transfer::picks_second;
 use crate::narrow::views::{View, equal_low_bits};
 
@@ -79,6 +80,19 @@ where
     C: FnMut(&NarrowClaim),
 {
     pub(super) fn comparison(&mut self, i: &Instruction) -> Result<View, Error> {
+        let known = self.compared.of(i).flatten();
+        let known = known.filter_map(|known| Some((known.name, known.complements(i)?))).next();
+        let name = match known {
+            Some((name, false)) => name,
+            Some((name, true)) => self.of_naturals(i, Op::Not, 1, &[name], &[])?,
+            None => self.compared_anew(i)?,
+        };
+        let operands = [i.operands[0], i.operands[1]];
+        self.compared.push(i, Some(ComparedBit { op: i.op, operands, name }));
+        Ok(View::whole(name, 1))
+    }
+
+    fn compared_anew(&mut self, i: &Instruction) -> Result<u64, Error> {
         let [a, b] = [self.facts(i, 0), self.facts(i, 1)];
         let is_equality = matches!(i.op, Op::Eq | Op::Ne);
         let (end, is_signed) = order(&a, &b, i.element.is_signed() && !is_equality);
@@ -87,20 +101,17 @@ where
             && let Some((k, is_complement)) = bit_that_decides(i.op, is_signed, [&a, &b], start)
         {
             let bit = self.part(i, k, start, end)?;
-            return Ok(View::whole(
-                match is_complement {
-                    true => self.of_naturals(i, Op::Not, 1, &[bit], &[])?,
-                    false => bit,
-                },
-                1,
-            ));
+            return match is_complement {
+                true => self.of_naturals(i, Op::Not, 1, &[bit], &[]),
+                false => Ok(bit),
+            };
         }
         let mut made = *i;
         made.element = ElementType::integer(end - start, is_signed).shared(i.element.sharing());
         for k in 0..2 {
             made.operands[k] = self.part(i, k, start, end)?;
         }
-        Ok(View::whole(self.emitter.define(made)?.results[0], 1))
+        Ok(self.emitter.define(made)?.results[0])
     }
 
     pub(super) fn extreme(&mut self, i: &Instruction, e: Extent) -> Result<View, Error> {
@@ -114,12 +125,29 @@ where
         {
             return self.rectified(i, k, e);
         }
+        let known = self.compared.of(i).flatten().next();
+        self.compared.push(i, None);
+        if let Some(known) = known {
+            return self.chosen_by(known, i, e);
+        }
         let mut made = *i;
         made.element = ElementType::integer(width, is_signed).shared(i.element.sharing());
         for k in 0..2 {
             made.operands[k] = self.part(i, k, 0, width)?;
         }
         Ok(View::within(self.emitter.define(made)?.results[0], width, e))
+    }
+
+    /// The least, or the greatest, of two operands that were compared.
+    fn chosen_by(&mut self, known: ComparedBit, i: &Instruction, e: Extent) -> Result<View, Error> {
+        let is_first_less = known.operands[0] == i.operands[0];
+        let if_set = usize::from(is_first_less == (i.op == Op::Max));
+        let mut operands = [known.name; 3];
+        for (operand, k) in operands[1..].iter_mut().zip([if_set, 1 - if_set]) {
+            *operand = self.part(i, k, e.low, e.high)?;
+        }
+        let name = self.of_naturals(i, Op::Mux, e.high - e.low, &operands, &[])?;
+        Ok(View::of_extent(name, e))
     }
 
     /// The greatest, or the least, of operand `k` and 0: the operand where its sign says so, else 0.
