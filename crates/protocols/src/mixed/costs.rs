@@ -34,7 +34,7 @@ use crate::shares::values::sent_share_bytes;
 
 /// The names of the totals.
 pub mod totals {
-    /// Rounds of the online phase.
+    /// Rounds of the online phase; with half gates also those of their set-up.
     pub const ROUNDS: &str = "rounds";
     /// AND gates on XOR shares, which are also the multiplication triples in `Z_2`.
     pub const AND_GATES: &str = "and_gates";
