@@ -59,6 +59,12 @@ impl Channel for ClockedChannel {
 /// A mesh of so many parties, and their clocks.
 pub fn clocked_mesh(count: usize) -> (Vec<Parties<ClockedChannel>>, Vec<Arc<AtomicU64>>) {
     let clocks: Vec<Arc<AtomicU64>> = (0..count).map(|_| Arc::default()).collect();
+    (clocked_mesh_beside(&clocks), clocks)
+}
+
+/// Another mesh of parties with these clocks.
+pub fn clocked_mesh_beside(clocks: &[Arc<AtomicU64>]) -> Vec<Parties<ClockedChannel>> {
+    let count = clocks.len();
     let logs: Vec<Vec<Log>> =
         (0..count).map(|_| (0..count).map(|_| Log::default()).collect()).collect();
     let parties = memory_mesh(count).into_iter().enumerate().map(|(me, parties)| {
@@ -73,5 +79,5 @@ pub fn clocked_mesh(count: usize) -> (Vec<Parties<ClockedChannel>>, Vec<Arc<Atom
         });
         Parties::new(me, clocked.collect())
     });
-    (parties.collect(), clocks.clone())
+    parties.collect()
 }

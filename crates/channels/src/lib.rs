@@ -52,7 +52,7 @@ mod tests;
 pub use altering::{Altering, MessagePosition, flip_bit};
 pub use channel::{Channel, MAX_BORROW_BYTES, SEND_AHEAD_BYTES, SEND_AHEAD_BYTES_MIN, Traffic};
 #[cfg(feature = "testing")]
-pub use clocked::{ClockedChannel, clocked_mesh};
+pub use clocked::{ClockedChannel, clocked_mesh, clocked_mesh_beside};
 pub use cluster::{
     Address, ClusterConfig, ClusterError, ClusterFault, DEFAULT_PORT, PARTIES_MAX, PartyConfig,
     Transport,

@@ -21,7 +21,7 @@ use phineus_ot::{FieldBits, SessionId};
 use phineus_plan::{Lookahead, OrderOptions, PlanOptions, order, plan};
 use phineus_protocols::bmr::costs::totals as garbling_totals;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram};
-use phineus_protocols::mixed::{MixedCosts, MixedDriver, MixedRounds, totals};
+use phineus_protocols::mixed::{GarblingScheme, MixedCosts, MixedDriver, MixedRounds, totals};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -136,7 +136,7 @@ fn memory(planned: &[u8]) -> Result<RunMemory, StorageError> {
 /// The planned program and its planned garbling program.
 fn plans(parties: usize, instances: u64) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     let program = program(parties, instances)?;
-    let layout = phineus_protocols::mixed::layout(parties);
+    let layout = phineus_protocols::mixed::layout(parties, GarblingScheme::Joint);
     let order_options = OrderOptions {
         layout,
         window_units: 1 << 16,

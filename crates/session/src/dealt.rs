@@ -5,7 +5,7 @@
 //! says of such a run is what the run measures. Nothing is protected.
 
 use phineus_protocols::bmr::costs::{garbling_ns, totals as garbling};
-use phineus_protocols::mixed::totals;
+use phineus_protocols::mixed::{HALF_GATES_SETUP_NS, totals};
 
 use crate::failure::{Failure, Remedy, RunField};
 use crate::planned::PlannedFile;
@@ -37,16 +37,21 @@ impl PlannedFile {
             costs.entry(totals::party_ots(party)).and_modify(|ots| *ots = 0);
         }
         let total = |name: &str| costs.get(name).copied().unwrap_or(0);
-        let garbling_ns = total(garbling::Y_AND_GATES) * garbling_ns(self.computing);
+        let half_gates = costs.contains_key(totals::ENTERING_OTS);
+        // Half gates are garbled in the run, with OTs that are not dealt.
+        let (garbling_ns, setup_ns) = match half_gates {
+            true => (0, HALF_GATES_SETUP_NS),
+            false => (total(garbling::Y_AND_GATES) * garbling_ns(self.computing), 0),
+        };
         let before_ns = total(totals::PREPROCESSING_NS);
-        let saved_ns = before_ns - garbling_ns.min(before_ns);
+        let saved_ns = before_ns - (garbling_ns + setup_ns).min(before_ns);
         let compute_ns = total(totals::COMPUTE_NS) - saved_ns;
         for (name, dealt) in [
             (totals::OTS, 0),
             (garbling::GARBLING_OTS, 0),
             (totals::PREPROCESSING_ROUNDS, 0),
             (totals::PREPROCESSING_NS, before_ns - saved_ns),
-            (totals::SETUP_NS, 0),
+            (totals::SETUP_NS, setup_ns),
             (totals::COMPUTE_NS, compute_ns),
         ] {
             if let Some(total) = costs.get_mut(name) {

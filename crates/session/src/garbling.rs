@@ -19,6 +19,7 @@ use phineus_protocols::bmr::limits::memory_bytes;
 use phineus_protocols::bmr::{
     FinishedGarbling, GarbledTables, Garbling, GarblingProgram, GarblingThread, TableKey,
 };
+use phineus_protocols::mixed::HalfGateGarbling;
 use phineus_protocols::{ProtocolError, garbled};
 use sha2::{Digest, Sha256};
 
@@ -250,10 +251,22 @@ fn set_up(
     prg: Prg,
     session: &SessionId,
 ) -> Result<Garbling<Metered<FramedChannel>>, Failure> {
-    // The other oblivious transfers of the run have a session of their own.
+    Ok(Garbling::set_up(parties, prg, &own_session(session), FieldBits::DEFAULT)?)
+}
+
+/// The session of garbling: the other oblivious transfers of the run have one of their own.
+fn own_session(session: &SessionId) -> SessionId {
     let own = Sha256::new().chain_update("phineus garbling").chain_update(session.as_bytes());
-    let own = SessionId::new(own.finalize().into());
-    Ok(Garbling::set_up(parties, prg, &own, FieldBits::DEFAULT)?)
+    SessionId::new(own.finalize().into())
+}
+
+/// Sets up half gates of two parties.
+pub fn set_up_half_gates(
+    parties: Stream,
+    prg: &mut Prg,
+    session: &SessionId,
+) -> Result<HalfGateGarbling<Metered<FramedChannel>>, Failure> {
+    Ok(HalfGateGarbling::set_up(parties, prg, &own_session(session))?)
 }
 
 /// A garbling that has been started, or the stream that one would have had.

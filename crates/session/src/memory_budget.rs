@@ -188,7 +188,7 @@ impl BudgetParameters {
             tables: self.tables_bytes,
             channel: self.connections_bytes(
                 figures.scale,
-                figures.garbling_bytes > 0,
+                figures.garbling_bytes > 0 || figures.takes_half_gates,
                 figures.making.is_made,
             ),
             driver: self.driver_bytes(&figures)

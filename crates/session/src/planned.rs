@@ -8,6 +8,7 @@ use phineus_bytecode::{Description, Flow, Hash, PlanDescription};
 use phineus_correlated::demand::BatchScale;
 use phineus_engine::{CarriedLayout, Regions};
 use phineus_protocols::batch_scale;
+use phineus_protocols::mixed::totals::ENTERING_OTS;
 
 use crate::failure::Failure;
 use crate::memory_choice::MemoryChoice;
@@ -59,6 +60,11 @@ impl PlannedFile {
     pub fn is_garbled(&self) -> bool {
         let of_blocks = self.blocks.as_ref().is_some_and(|blocks| blocks.parts[0].is_garbled());
         self.garbling.is_some() || of_blocks
+    }
+
+    /// Whether values are garbled by half gates in a run.
+    pub fn takes_half_gates(&self) -> bool {
+        self.plan().costs.contains_key(ENTERING_OTS)
     }
 
     /// How many pages of regions are touched that may not be in memory: as many at most are read in, and written out.

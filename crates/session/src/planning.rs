@@ -275,7 +275,8 @@ fn plan_program(
     let ordered = ordered((traced, is_narrowed), protocol, situation.parties, bounds, scratch)?;
     let masks = ordered.as_ref().map_or(Masks::Narrow, |ordered| ordered.masks);
     let ordered = ordered.map(|ordered| ordered.ordered);
-    let garbled = (ordered.as_ref().filter(|_| protocol.may_garble()), is_garbled);
+    let beside = protocol.garbles_beside(situation.parties);
+    let garbled = (ordered.as_ref().filter(|_| beside), is_garbled);
     let beside = GarblingPlanner::new(garbled, situation, planner, scratch)?;
     let mut garbling = beside.plan(situation.limit_bytes / 4)?;
     let traced = ordered.as_ref().unwrap_or(traced);

@@ -5,6 +5,7 @@
 
 use phineus_bytecode::PlanDescription;
 use phineus_channels::{NetworkModel, TransportKind};
+use phineus_crypto::GarbledGate;
 use phineus_engine::REGION_PAGE_BYTES;
 use phineus_ot::FieldBits;
 use phineus_protocols::bmr::costs::{GarbledAmounts, garbling_costs, totals as garbling};
@@ -57,6 +58,8 @@ pub struct PredictedTimes {
     pub online_compute: f64,
     pub network: f64,
     pub storage: f64,
+    /// Of `network`, the tables of half gates, which the rounds wait for.
+    pub tables: f64,
     /// Latency beside which all else goes on in other threads.
     pub latency: f64,
     /// Waiting before anything can be computed: latency of set-up and of the first batches, and of
@@ -81,7 +84,8 @@ impl PredictedTimes {
     /// Time that a report calls running. After set-up, computing, sending and swapping go on at the same
     /// time. So does preprocessing while the parties wait for each other in rounds.
     pub fn running(&self) -> f64 {
-        let rounds = self.latency + self.online_compute;
+        // Tables are sent while they are garbled.
+        let rounds = self.latency + self.online_compute.max(self.tables);
         let beside = rounds.max(self.compute - self.setup).max(self.network).max(self.storage);
         self.awaited + self.setup + beside.max(self.making)
     }
@@ -139,6 +143,10 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
     let beside_rounds = making.max(total(garbling::GARBLING_ROUNDS)) * trips;
     let protocol = Protocol::of_verified_plan(plan);
     let is_authenticated = protocol.field().is_some();
+    let tables = match planned.takes_half_gates() {
+        true => sending(total(garbling::Y_AND_GATES) * GarbledGate::BYTES as f64),
+        false => 0.0,
+    };
     let (first_rounds, first_share) = match planned.blocks.is_some() && planned.is_garbled() {
         // Each block waits for what is garbled for it alone.
         true => (before_rounds / trips, 0.0),
@@ -172,6 +180,7 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
             online_compute: compute - before.max(setup),
             network: sending(bytes).max(sending_before + sending(bytes - before_bytes)),
             storage,
+            tables,
             latency: latency * rtt,
             awaited: awaited * rtt + first_share * sending_before,
             setup: setup + first_share * (before - setup),
@@ -191,6 +200,7 @@ pub fn predict(planned: &PlannedFile, net: Option<NetworkModel>) -> Prediction {
             online_compute: compute - before,
             network: sending(bytes - before_bytes),
             storage,
+            tables,
             latency: rounds * rtt,
             ..PredictedTimes::default()
         },
@@ -352,6 +362,7 @@ mod tests {
             online_compute: 0.5,
             network: 2.0,
             storage: 1.0,
+            tables: 0.25,
             latency: 2.0,
             awaited: 0.25,
             setup: 0.0,
@@ -362,6 +373,8 @@ mod tests {
         assert_eq!(times.total(), 0.125 + 0.25 + 3.0);
         assert_eq!(PredictedTimes { latency: 4.0, ..times }.running(), 0.25 + 4.0 + 0.5);
         assert_eq!(PredictedTimes { network: 9.0, ..times }.running(), 0.25 + 9.0);
+        // Rounds wait for tables, which are sent while they are garbled.
+        assert_eq!(PredictedTimes { tables: 1.75, ..times }.running(), 0.25 + 2.0 + 1.75);
         // Base oblivious transfers were hidden behind rounds that wait for them.
         assert_eq!(PredictedTimes { setup: 1.5, ..times }.running(), 0.25 + 1.5 + 2.5);
         assert_eq!(

@@ -30,6 +30,7 @@ use phineus_ot::SessionId;
 use phineus_plan::Assignment;
 use phineus_protocols::batch_scale;
 use phineus_protocols::garbled::moves_rows;
+use phineus_protocols::mixed::GarblingScheme;
 use phineus_protocols::spdz::{Masks, SpdzSettings};
 
 use crate::accelerator::Accelerator;
@@ -318,8 +319,18 @@ pub trait Definition: Sync {
     /// Returns whether a program may take triples, shared bits and the like.
     fn may_take_triples(&self) -> bool;
 
-    /// Returns whether a program may have garbled values, whose tables are made beside the run.
+    /// Returns whether a program may have garbled values, whose tables go over a stream of their own.
     fn may_garble(&self) -> bool;
+
+    /// Returns whether so many computing parties make the tables beside the run or before it, in a pass of their own.
+    fn garbles_beside(&self, _parties: usize) -> bool {
+        self.may_garble()
+    }
+
+    /// How so many computing parties garble values, where a program may have garbled values beside others.
+    fn garbling_scheme(&self, _parties: usize) -> GarblingScheme {
+        GarblingScheme::default()
+    }
 
     /// Returns whether so many computing parties look up rows that all of them know by point functions.
     fn looks_up_public_rows(&self, parties: usize) -> bool;

@@ -69,6 +69,9 @@ impl RunCosts {
         let ots = garbled.or(of_party).or(total(mixed::totals::OTS));
         let ots = ots.map(|ots| ots + total(GARBLING_OTS).unwrap_or(0));
         let ots = if is_stored { ots.and(Some(0)) } else { ots };
+        // Of half gates nothing is stored.
+        let entering = total(mixed::totals::ENTERING_OTS).unwrap_or(0);
+        let ots = ots.map(|ots| ots + entering);
         let saved = if is_stored { preprocessing_bytes(planned)[party] } else { (0, 0) };
         // Who has stored triples has stored garbled tables, too.
         let tables = if is_stored { garbling_traffic(planned, party) } else { (0, 0) };

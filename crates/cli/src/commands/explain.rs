@@ -206,7 +206,8 @@ fn cost_line(plan: &PlanDescription) -> String {
         gates => format!("{} garbled AND gates, ", quantity::count(gates)),
     };
     let ots = total(totals::EVALUATOR_INPUT_BITS) + total(mixed::totals::OTS);
-    let ots = quantity::count(ots + total(garbling::GARBLING_OTS));
+    let garbling_ots = total(garbling::GARBLING_OTS) + total(mixed::totals::ENTERING_OTS);
+    let ots = quantity::count(ots + garbling_ots);
     format!(
         "{ands} AND gates, {garbled}{ots} oblivious transfers, {rounds} rounds, {instructions} instructions"
     )
@@ -328,7 +329,8 @@ fn print_costs(
     if !explain.fake_preprocessing {
         print_making(planned, console)?;
     }
-    if let (gates @ 1.., None) = (total(garbling::Y_AND_GATES), &planned.blocks) {
+    let stored_gates = if planned.is_garbled() { total(garbling::Y_AND_GATES) } else { 0 };
+    if let (gates @ 1.., None) = (stored_gates, &planned.blocks) {
         let each = kept_bytes(planned.computing);
         let bytes = quantity::bytes(gates * each);
         line("stores", format!("{bytes} of garbled tables a party if made before, {each} a gate"))?;

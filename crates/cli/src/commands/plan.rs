@@ -228,7 +228,7 @@ fn check_garbling(
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
     let protocol = planned.description.plan.as_ref().and_then(Protocol::of_plan);
-    match protocol.is_some_and(|protocol| protocol.may_garble()) {
+    match protocol.is_some_and(|protocol| protocol.garbles_beside(planned.computing)) {
         true => GarblingPlan::check(ordered, planned, scratch),
         false => Ok(Vec::new()),
     }

@@ -16,7 +16,9 @@ use phineus_oblivious::memory::{MemoryTerms, RowSharing};
 use phineus_plan::{
     Assignment, Lookahead, OrderOptions, PlanOptions, assign, check, check_order, order, plan,
 };
-use phineus_protocols::mixed::{MixedCosts, MixedDriver, MixedRounds, layout, totals};
+use phineus_protocols::mixed::{
+    GarblingScheme, MixedCosts, MixedDriver, MixedRounds, layout, totals,
+};
 
 type BytesReader = ProgramReader<Cursor<Vec<u8>>>;
 
@@ -50,7 +52,7 @@ pub fn assigned(program: &mut ProgramReader<BufReader<File>>) -> Vec<u8> {
 pub fn planned(program: &mut ProgramReader<BufReader<File>>, parties: usize) -> Vec<u8> {
     let mut models = (MixedRounds::new(parties), MixedCosts::new(parties));
     let sizes = PlanSizes {
-        layout: layout(parties),
+        layout: layout(parties, GarblingScheme::Joint),
         frame_count: 400,
         page_wires: 4096,
         planner_memory_bytes: PLANNER_BYTES,

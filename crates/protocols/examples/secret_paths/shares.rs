@@ -12,8 +12,8 @@ use phineus_plan::order;
 use phineus_protocols::ProtocolError;
 use phineus_protocols::bmr::{Garbling, GarblingCosts, GarblingProgram};
 use phineus_protocols::mixed::{
-    Broadcast, MixedClient, MixedCosts, MixedDriver, MixedRounds, PlanDemand, YaoToArithmetic,
-    demand,
+    Broadcast, GarblingScheme, HalfGateGarbling, MixedClient, MixedCosts, MixedDriver, MixedRounds,
+    PlanDemand, YaoToArithmetic, demand, totals,
 };
 
 use crate::look_ups;
@@ -39,6 +39,16 @@ struct Plans {
     garbling: Option<Vec<u8>>,
     broadcast: Broadcast,
     source: Source,
+    /// Whether values are garbled by half gates.
+    has_half_gates: bool,
+}
+
+/// How the parties of a case garble.
+fn scheme(parties: usize, takes_half_gates: bool) -> GarblingScheme {
+    match takes_half_gates && parties == 2 {
+        true => GarblingScheme::HalfGates,
+        false => GarblingScheme::Joint,
+    }
 }
 
 /// By number of parties: two, three.
@@ -48,14 +58,14 @@ pub fn boolean() {
     let seed = watch::seed("gmw");
     for (k, parties) in [2, 3].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), parties, ([40, 256][k], 600));
-        check(&program, (seed, 0, SOURCES[k]), |_| Sharing::Boolean);
+        check(&program, (seed, 0, SOURCES[k]), false, |_| Sharing::Boolean);
     }
 }
 
 /// With point functions that the parties make, and pads that they remove.
 pub fn look_ups() {
     let seed = watch::seed("look-ups");
-    check(&look_ups::program(seed), (seed, 0, Source::Parties), |_| Sharing::Boolean);
+    check(&look_ups::program(seed), (seed, 0, Source::Parties), false, |_| Sharing::Boolean);
 }
 
 pub fn arithmetic() {
@@ -66,7 +76,7 @@ pub fn arithmetic() {
             true => Sharing::Arithmetic,
             false => Sharing::Boolean,
         };
-        check(&program, (seed.wrapping_add(k as u64), 0, Source::Dealer), pick);
+        check(&program, (seed.wrapping_add(k as u64), 0, Source::Dealer), false, pick);
     }
 }
 
@@ -74,7 +84,7 @@ pub fn garbled() {
     let seed = watch::seed("bmr");
     for (k, parties) in [2, 3].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), parties, (40, 300));
-        check(&program, (seed, 0, SOURCES[k]), |_| Sharing::Garbled);
+        check(&program, (seed, 0, SOURCES[k]), false, |_| Sharing::Garbled);
     }
 }
 
@@ -82,13 +92,13 @@ pub fn mixed() {
     let seed = watch::seed("mixed");
     for (k, parties) in [2, 2, 3, 3].into_iter().enumerate() {
         let program = random(seed.wrapping_add(k as u64), parties, (64, 300));
-        check(&program, (seed.wrapping_add(k as u64), 0, Source::Dealer), any(seed));
+        check(&program, (seed.wrapping_add(k as u64), 0, Source::Dealer), true, any(seed));
     }
 }
 
 pub fn clients() {
     let seed = watch::seed("clients");
-    check(&random(seed, 4, (64, 300)), (seed, 2, Source::Dealer), any(seed));
+    check(&random(seed, 4, (64, 300)), (seed, 2, Source::Dealer), true, any(seed));
 }
 
 /// Any sharing that an instruction can have.
@@ -134,32 +144,41 @@ pub fn expected(program: &Program) -> Vec<Table> {
 fn check(
     program: &Program,
     (seed, clients, source): (u64, usize, Source),
+    takes_half_gates: bool,
     pick: impl FnMut(&Instruction) -> Sharing,
 ) {
     let count = program.description.parties.len() - clients;
     let right = expected(program);
     let bytes = write(&with_sharings(&program.instructions, pick), &program.description);
-    let plans = plans(&bytes, count, seed, source);
+    let plans = plans(&bytes, (count, scheme(count, takes_half_gates)), seed, source);
     run_all(&plans, count, &program.tables, &right);
 }
 
-fn plans(program: &[u8], count: usize, seed: u64, source: Source) -> Plans {
-    let layout = phineus_protocols::mixed::layout(count);
+fn plans(
+    program: &[u8],
+    (count, scheme): (usize, GarblingScheme),
+    seed: u64,
+    source: Source,
+) -> Plans {
+    let layout = phineus_protocols::mixed::layout(count, scheme);
     let y2a = [YaoToArithmetic::SharedBits, YaoToArithmetic::Masks][seed as usize % 2];
     let broadcast = [Broadcast::Direct, Broadcast::Star][seed as usize / 2 % 2];
-    let mut model = MixedRounds::new(count).with_y2a(y2a);
+    let mut model = MixedRounds::new(count).with_y2a(y2a).with_scheme(scheme);
     let ordered = order(&mut read(program), Vec::new(), scratch(), &ordering(layout), &mut model);
     let ordered = ordered.expect("a valid program").0;
     let page_wires = layout.units_max().next_power_of_two();
-    let mut costs = MixedCosts::new(count).with_broadcast(broadcast);
+    let mut costs = MixedCosts::new(count).with_broadcast(broadcast).with_scheme(scheme);
     let program = planned(&ordered, "mixed", layout, page_wires, 16, &mut costs);
     let (garbling, written) =
         GarblingProgram::derive(&mut read(&ordered), Vec::new()).expect("memory");
-    let garbling = (written.instruction_count > 0).then(|| {
+    let is_joint = scheme == GarblingScheme::Joint;
+    let garbling = (is_joint && written.instruction_count > 0).then(|| {
         let mut costs = GarblingCosts::new(count);
         planned(&garbling, "garbling", phineus_protocols::garbled::layout(), 4096, 16, &mut costs)
     });
-    Plans { ordered, program, garbling, broadcast, source }
+    let plan = read(&program).description().plan.clone().expect("it is planned");
+    let has_half_gates = plan.costs.contains_key(totals::ENTERING_OTS);
+    Plans { ordered, program, garbling, broadcast, source, has_half_gates }
 }
 
 fn run_all(plans: &Plans, count: usize, tables: &[Table], right: &[Table]) {
@@ -240,6 +259,9 @@ fn compute<P: CorrelatedRandomness>(
         let set_up = set_up.expect("all are honest");
         let made = set_up.run(&mut read(program), &mut memory, 1 << 14, &std::env::temp_dir());
         driver = driver.with_tables(made.expect("all are honest").0);
+    } else if plans.has_half_gates {
+        let set_up = HalfGateGarbling::set_up(garbling, &mut prg(3), &SessionId::new([2; 32]));
+        driver = driver.with_half_gates(set_up.expect("all are honest"));
     }
     let mut memory = memory(description);
     run(&mut read(&plans.program), &mut driver, &mut memory, &mut |_| true).expect("it runs");

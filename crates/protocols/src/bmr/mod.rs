@@ -56,4 +56,4 @@ pub use tables::GarbledTables;
 
 pub(crate) use driver::is_linear;
 pub(crate) use evaluation::Evaluation;
-pub(crate) use rows::TemplateRows;
+pub(crate) use rows::{TemplateRows, grow};

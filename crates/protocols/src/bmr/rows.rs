@@ -231,7 +231,7 @@ impl TemplateRows {
 }
 
 /// Makes it at least so long, wiping what is moved.
-pub(super) fn grow(blocks: &mut Zeroizing<Vec<Block>>, length: usize) {
+pub(crate) fn grow(blocks: &mut Zeroizing<Vec<Block>>, length: usize) {
     if blocks.len() < length {
         *blocks = Zeroizing::new(vec![Block::ZERO; length]);
     }

@@ -72,7 +72,7 @@ const NS_PER_AND: u64 = 30;
 const NS_PER_SWITCH: u64 = 40;
 
 /// Nanoseconds of the base OTs, if the evaluator brings anything.
-const SETUP_NS: u64 = 10_000_000;
+pub const SETUP_NS: u64 = 10_000_000;
 
 /// A row of a table that is looked up in: a hash, which takes some half of what a gate takes, and few bytes.
 const NS_PER_LOOKUP_ROW: u64 = 15;
@@ -88,10 +88,10 @@ type CostKey = (Op, u16, bool, u32, [u64; 4], bool);
 
 /// Cost of one instruction of a template.
 #[derive(Clone, Copy)]
-struct Cost {
-    and_gates: u64,
-    scratch_wires: u64,
-    duration_ns: u64,
+pub(crate) struct Cost {
+    pub(crate) and_gates: u64,
+    pub(crate) scratch_wires: u64,
+    pub(crate) duration_ns: u64,
 }
 
 /// The cost model of garbled circuits.
@@ -135,7 +135,8 @@ impl Default for GarbledCosts {
 }
 
 impl GarbledCosts {
-    fn cost(&mut self, instruction: &Instruction) -> Cost {
+    /// Gates, scratch memory and time of an instruction.
+    pub(crate) fn cost(&mut self, instruction: &Instruction) -> Cost {
         let is_gate = instruction.op.info().meaning.is_some() && instruction.op != Op::Constant;
         let immediates = match instruction.op {
             _ if is_gate => instruction.immediates,

@@ -1,13 +1,13 @@
 //! The evaluator: holds one label per wire, consumes rows.
 
+mod algebra;
 mod rows;
 
 use std::collections::VecDeque;
 
 use phineus_bytecode::{Description, Instruction, Lane, Op};
 use phineus_channels::Channel;
-use phineus_circuits::BitAlgebra;
-use phineus_crypto::{AndIndex, Block, Delta, GarbledGate, HalfGates, Prg, declassify_value};
+use phineus_crypto::{AndIndex, Block, Delta, HalfGates, Prg, declassify_value};
 use phineus_engine::{Driver, Inputs, Outputs, OwnPermutations, bits, from_bits, to_bits};
 use phineus_ot::{
     CorrelatedOtReceiver, FieldBits, SessionId, SoftSpokenReceiver, SoftSpokenSender, setup_both,
@@ -17,7 +17,6 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::ProtocolError;
 use crate::garbled::batches::LabelBatches;
-use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
 use crate::garbled::limits::{BATCHES_AHEAD, OTS_PER_BATCH, PENDING_MESSAGES, PENDING_OUTPUT_BITS};
 use crate::garbled::lookup::Lookups;
 use crate::garbled::rounds::RoundCount;
@@ -30,76 +29,13 @@ use crate::garbled::{
     takes_transfers, takes_transfers_back, totals,
 };
 
+pub(crate) use algebra::EvaluatorAlgebra;
+
 /// Bytes of outputs for the garbler that may wait in the buffer for more.
 const FLUSH_OUTPUT_BYTES: usize = PENDING_OUTPUT_BITS / 8 / 4;
 
 /// Outputs for the garbler that may wait in the buffer: fewer than the garbler waits for.
 const FLUSH_OUTPUT_MESSAGES: usize = PENDING_MESSAGES / 4;
-
-/// Evaluates gates: the label of a wire here is that of its value.
-struct EvaluatorAlgebra<C> {
-    channel: C,
-    gates: HalfGates,
-    next: AndIndex,
-    failure: Option<ProtocolError>,
-}
-
-impl<C: Channel> EvaluatorAlgebra<C> {
-    /// Receives the rows of the next `count` gates for `evaluate`, unless something failed.
-    #[inline]
-    fn evaluate(&mut self, count: usize, evaluate: impl FnOnce(&HalfGates, AndIndex, &[u8])) {
-        if self.failure.is_some() {
-            return;
-        }
-        let (gates, index) = (&self.gates, self.next);
-        let received = self.channel.recv_with(count * GarbledGate::BYTES, |rows| {
-            evaluate(gates, index, rows);
-        });
-        self.next = index.advance(count);
-        self.failure = received.err().map(ProtocolError::from);
-    }
-}
-
-impl<C: Channel> BitAlgebra for EvaluatorAlgebra<C> {
-    type Wire = Block;
-
-    #[inline]
-    fn xor(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (&a, &b))| *out = a ^ b);
-    }
-
-    #[inline]
-    fn xor_assign(&mut self, out: &mut [Block], a: &[Block]) {
-        out.iter_mut().zip(a).for_each(|(out, &a)| *out ^= a);
-    }
-
-    #[inline]
-    fn not(&mut self, out: &mut [Block], a: &[Block]) {
-        out.copy_from_slice(a);
-    }
-
-    #[inline]
-    fn and(&mut self, out: &mut [Block], a: &[Block], b: &[Block]) {
-        for GateRange { gates, second } in pieces(a.len(), b.len()) {
-            let (out, a, b) = (&mut out[gates.clone()], &a[gates], &b[second]);
-            self.evaluate(a.len(), |gates, index, rows| gates.evaluate(index, a, b, out, rows));
-        }
-    }
-
-    #[inline]
-    fn and_chain(&mut self, x: &mut [Block], a: &[Block], product: &mut [Block]) {
-        for gates in chain_pieces(a.len(), product.len()) {
-            let (x, a) = (&mut x[gates.start..gates.end + product.len()], &a[gates]);
-            self.evaluate(a.len(), |gates, index, rows| {
-                gates.evaluate_chain(index, a, x, product, rows);
-            });
-        }
-    }
-
-    fn constant(&mut self, out: &mut [Block], _value: bool) {
-        out.fill(Block::ZERO);
-    }
-}
 
 /// The evaluator's input bits in program order, read ahead of the computation.
 struct InputChoices {

@@ -33,7 +33,8 @@ use crate::garbled::{
     takes_transfers, takes_transfers_back, totals,
 };
 
-use algebra::GarblerAlgebra;
+pub(crate) use algebra::GarblerAlgebra;
+
 use messages::{PendingMessage, combine};
 
 /// The garbling party.

@@ -44,9 +44,11 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
-pub use costs::{GarbledCosts, totals};
+pub use costs::{GarbledCosts, SETUP_NS, totals};
 pub use evaluator::Evaluator;
+pub(crate) use evaluator::EvaluatorAlgebra;
 pub use garbler::Garbler;
+pub(crate) use garbler::GarblerAlgebra;
 
 use phineus_bytecode::{
     Description, Domain, Instruction, Layout, Op, PermutationKind, Sharing, ValueSize,

@@ -13,25 +13,28 @@ use phineus_correlated::semi_honest::costs::{
     setup_costs,
 };
 use phineus_correlated::semi_honest::{Demand, Kind};
+use phineus_crypto::GarbledGate;
 use phineus_crypto::point_function::PointBits;
 use phineus_engine::OwnPermutations;
 use phineus_ot::{FieldBits, OtKind};
 
 use super::broadcast::Broadcast;
+use super::clock::{BOTH_SEND, RoundClock};
+use super::half_gates::{entering_bytes, memory_bytes, set_up_bytes};
 use super::replay::CostReplay;
 use super::settings::{MixedSettings, OtExtension};
 use super::shared_rows::{SharedRows, tree_of};
 use super::stated::{kind_of, name_of};
-use super::templates::YaoToArithmetic;
+use super::templates::{GarblingScheme, YaoToArithmetic};
 use crate::bmr::costs::{
-    GarbledAmounts, PartyCosts, evaluation_ns, garbling_costs_of_blocks, garbling_ns,
-    totals as garbling_totals,
+    GarbledAmounts, PartyCosts, garbling_costs_of_blocks, garbling_ns, totals as garbling_totals,
 };
+use crate::garbled::{EVALUATOR, GARBLER, SETUP_NS as HALF_GATES_SETUP_NS};
 use crate::shares::values::sent_share_bytes;
 
 /// The names of the totals.
 pub mod totals {
-    /// Rounds of the online phase.
+    /// Rounds of the online phase; with half gates also those of their set-up.
     pub const ROUNDS: &str = "rounds";
     /// AND gates on XOR shares, which are also the multiplication triples in `Z_2`.
     pub const AND_GATES: &str = "and_gates";
@@ -43,6 +46,8 @@ pub mod totals {
     pub const LARGEST_CIRCUIT_BYTES: &str = "largest_circuit_bytes";
     /// Oblivious transfers of a pair of parties, the most.
     pub const OTS: &str = "ots";
+    /// Oblivious transfers for wires that become garbled by half gates; not stated if nothing is garbled so.
+    pub const ENTERING_OTS: &str = "y_ots";
     /// Rounds of the preprocessing, if it is made in one go.
     pub const PREPROCESSING_ROUNDS: &str = "preprocessing_rounds";
     /// Values that become additive from garbled ones.
@@ -157,7 +162,10 @@ pub struct MixedCosts {
     sharings: Option<SharingSetting>,
     replay: CostReplay,
     demand: Demand,
-    rounds: u64,
+    clock: RoundClock,
+    /// Wires that become garbled by OTs, and the bytes of their messages.
+    entered_wires: u64,
+    entering_bytes: u64,
     /// Bytes of what is opened.
     opened_bytes: u64,
     /// Bytes that each party sums for star openings; part of the bytes above.
@@ -174,6 +182,8 @@ pub struct MixedCosts {
     /// Bytes of inputs by client, the parties that do not compute.
     client_bytes: Vec<u64>,
     held_bytes: u64,
+    /// Whether the garbler and the evaluator of half gates learn an output in this round.
+    is_learned_by: [bool; 2],
     /// Bytes that the outputs of this round hold.
     outputs_held_bytes: u64,
     peak_held_bytes: u64,
@@ -198,7 +208,9 @@ impl MixedCosts {
             sharings: None,
             replay: CostReplay::new(parties),
             demand: Demand::default(),
-            rounds: 0,
+            clock: RoundClock::default(),
+            entered_wires: 0,
+            entering_bytes: 0,
             opened_bytes: 0,
             summed_bytes: vec![0; parties],
             key_bytes: 0,
@@ -208,6 +220,7 @@ impl MixedCosts {
             output_bytes: vec![0; parties],
             client_bytes: Vec::new(),
             held_bytes: 0,
+            is_learned_by: [false; 2],
             outputs_held_bytes: 0,
             peak_held_bytes: 0,
             circuit_bytes: [0, 0],
@@ -242,6 +255,12 @@ impl MixedCosts {
         MixedCosts { y2a, ..self }
     }
 
+    /// Sets how garbled values are garbled.
+    #[must_use]
+    pub fn with_scheme(self, scheme: GarblingScheme) -> MixedCosts {
+        MixedCosts { replay: self.replay.with_scheme(scheme), ..self }
+    }
+
     /// Sets how openings are sent.
     #[must_use]
     pub fn with_broadcast(self, broadcast: Broadcast) -> MixedCosts {
@@ -256,13 +275,23 @@ impl MixedCosts {
 
     /// Counts what the coming round sends.
     fn round(&mut self) {
+        let entering = self.replay.entering_wires;
+        self.entered_wires += entering as u64;
+        self.entering_bytes += entering_bytes(entering);
+        let [to_garbler, to_evaluator] = std::mem::take(&mut self.is_learned_by);
+        let mut sends = [to_evaluator, to_garbler || entering > 0];
+        for (sender, ..) in self.replay.private() {
+            // With half gates there are two parties.
+            sends[sender.min(1)] = true;
+        }
         let opened = self.replay.opened();
         let length = opened.length();
+        sends.iter_mut().for_each(|sends| *sends |= length > 0);
         self.outputs_held_bytes = 0;
-        self.rounds += 1;
         self.opened_bytes += length as u64;
-        if self.broadcast == Broadcast::Star && length > 0 {
-            self.rounds += 1;
+        let is_star = self.broadcast == Broadcast::Star && length > 0;
+        self.clock.round(if is_star { 2 } else { 1 }, sends);
+        if is_star {
             for (party, bytes) in self.summed_bytes.iter_mut().enumerate() {
                 *bytes += opened.part(party, self.parties).len() as u64;
             }
@@ -288,7 +317,11 @@ impl MixedCosts {
     /// Nanoseconds of base OTs before the first triple and the first table.
     fn setup_ns(&self, is_garbled: bool) -> u64 {
         let of_preprocessing = if self.needs_correlated_randomness() { SETUP_NS } else { 0 };
-        let of_garbling = if is_garbled { GARBLING_SETUP_NS } else { 0 };
+        let of_garbling = match self.replay.model.scheme() {
+            _ if !is_garbled => 0,
+            GarblingScheme::Joint => GARBLING_SETUP_NS,
+            GarblingScheme::HalfGates => HALF_GATES_SETUP_NS,
+        };
         (self.parties as u64 - 1) * (of_preprocessing + of_garbling)
     }
 
@@ -324,6 +357,16 @@ impl MixedCosts {
         blocks.chain([&self.demand]).any(|demand| demand.kinds().next().is_some())
     }
 
+    /// Bytes that `party` sends for half gates.
+    fn half_gates_bytes(&self, party: usize) -> u64 {
+        let CostReplay { garbled_gates, decoding_bytes, .. } = self.replay;
+        set_up_bytes()[party]
+            + match party == usize::from(GARBLER) {
+                true => garbled_gates * GarbledGate::BYTES as u64 + decoding_bytes,
+                false => self.entering_bytes,
+            }
+    }
+
     /// Garbled amounts of one run.
     fn garbled(&self) -> GarbledAmounts {
         let CostReplay { garbled_gates: gates, decoding_bytes, .. } = self.replay;
@@ -335,6 +378,16 @@ impl MixedCosts {
         let ([sum, largest], [own, own_largest]) =
             (self.circuit_bytes, self.replay.model.circuit_bytes());
         [sum + own, largest.max(own_largest)]
+    }
+
+    /// Nanoseconds of OTs for wires that become garbled by half gates.
+    fn entering_ns(&self, instruction: &Instruction) -> u64 {
+        match (self.replay.model.scheme(), instruction.phase) {
+            (GarblingScheme::HalfGates, Phase::Issue) => {
+                NS_PER_OT * self.replay.model.garbled_wires(instruction) as u64
+            }
+            _ => 0,
+        }
     }
 
     fn hold(&mut self, instruction: &Instruction) {
@@ -355,6 +408,9 @@ impl MixedCosts {
         self.output_bytes.resize(description.parties.len(), 0);
         for &learner in &port.parties {
             self.output_bytes[usize::from(learner)] += bytes;
+            if let Some(learns) = self.is_learned_by.get_mut(usize::from(learner)) {
+                *learns = usize::from(learner) < self.parties;
+            }
         }
     }
 
@@ -364,14 +420,14 @@ impl MixedCosts {
         match instruction.op {
             Op::Reveal => {
                 self.revealed_bytes += bytes;
-                self.rounds += 1;
+                self.clock.round(1, BOTH_SEND);
             }
             Op::Tell => {
                 let owner = OwnPermutations::owner(description, instruction);
                 self.output_bytes.resize(description.parties.len(), 0);
                 self.output_bytes[usize::from(owner)] += bytes;
                 if OwnPermutations::is_last_told(description, instruction) {
-                    self.rounds += 1;
+                    self.clock.round(1, BOTH_SEND);
                     self.compute_ns += NS_PER_ROUND;
                 }
             }
@@ -384,7 +440,7 @@ impl MixedCosts {
     fn hide(&mut self, instruction: &Instruction, description: &Description) {
         let table = &description.tables[instruction.immediates[0] as usize];
         self.revealed_bytes += SharedRows::sent_bytes(table);
-        self.rounds += 1;
+        self.clock.round(1, BOTH_SEND);
         self.compute_ns += NS_PER_ROUND + table.rows * NS_PER_HIDDEN_ROW;
     }
 
@@ -488,8 +544,12 @@ impl CostModel for MixedCosts {
                 NS_PER_INSTRUCTION + leaves * NS_PER_CHANGED_LEAF
             }
             _ => {
-                let (gates, _) = self.replay.model.garbled(instruction);
-                NS_PER_INSTRUCTION + gates * evaluation_ns(self.parties)
+                let garbled = self.replay.model.garbled(instruction).duration_ns;
+                match self.replay.model.scheme() {
+                    // All of an instruction.
+                    GarblingScheme::HalfGates if garbled > 0 => garbled,
+                    _ => NS_PER_INSTRUCTION + garbled + self.entering_ns(instruction),
+                }
             }
         }
     }
@@ -505,7 +565,14 @@ impl CostModel for MixedCosts {
         if instruction.op == Op::Input && instruction.phase != Phase::Finish {
             self.input(instruction, description);
         }
-        self.replay.step(instruction);
+        let is_of_garbler = instruction.op == Op::Input
+            && description.inputs[instruction.immediates[0] as usize].party == GARBLER;
+        let gates = self.replay.garbled_gates;
+        self.replay.step_of(instruction, is_of_garbler);
+        let is_by_half_gates = self.replay.model.scheme() == GarblingScheme::HalfGates;
+        if is_by_half_gates && self.replay.garbled_gates > gates {
+            self.clock.tables();
+        }
         self.compute_ns += self.duration_ns(instruction);
         for (kind, count) in self.replay.needs.drain(..) {
             let of_points = if let Kind::PointFunction { bits } = kind {
@@ -530,7 +597,9 @@ impl CostModel for MixedCosts {
             true => vec![(self.garbled(), 1)],
             false => self.blocks.iter().map(|&(_, garbled, times)| (garbled, times)).collect(),
         };
-        let garbling = |party| match is_garbled {
+        let is_by_half_gates =
+            is_garbled && self.replay.model.scheme() == GarblingScheme::HalfGates;
+        let garbling = |party| match is_garbled && !is_by_half_gates {
             true => {
                 let sizes = (FieldBits::DEFAULT, scale);
                 garbling_costs_of_blocks(party, self.parties, &garbled, sizes)
@@ -546,7 +615,10 @@ impl CostModel for MixedCosts {
             let outputs: u64 = self.output_bytes.iter().sum::<u64>() - self.output_bytes[party];
             // Seeds of the common generators go to the parties of higher number.
             let told = self.told_bytes(party);
-            let online = told + self.private_sent_bytes[party] + outputs + 16 * higher;
+            let half_gates =
+                |party| if is_by_half_gates { self.half_gates_bytes(party) } else { 0 };
+            let online =
+                told + self.private_sent_bytes[party] + outputs + 16 * higher + half_gates(party);
             let preprocessing = entries[&totals::made_sent_bytes(party)];
             let garbling = garbling(party);
             let garbling_bytes = garbling.sent_bytes;
@@ -560,6 +632,7 @@ impl CostModel for MixedCosts {
                 + clients
                 + 16 * lower
                 + entries[&totals::made_received_bytes(party)]
+                + half_gates(usize::from(EVALUATOR) - party.min(1))
                 + garbling.received_bytes;
             entries.insert(totals::received_bytes(party), received);
         }
@@ -570,7 +643,12 @@ impl CostModel for MixedCosts {
         let garbling = garbling(0);
         let setup_ns = self.setup_ns(is_garbled);
         let before_ns = self.preprocessing_ns + setup_ns + self.silent_ns(kind);
-        let before_ns = before_ns + gates * garbling_ns(self.parties);
+        let before_ns =
+            before_ns + if is_by_half_gates { 0 } else { gates * garbling_ns(self.parties) };
+        let held_bytes = self.peak_held_bytes + if is_by_half_gates { memory_bytes() } else { 0 };
+        if is_by_half_gates {
+            entries.insert(totals::ENTERING_OTS.to_owned(), self.entered_wires);
+        }
         let [circuit_bytes, largest_circuit_bytes] = self.circuit_bytes();
         for (name, value) in [
             (garbling_totals::Y_AND_GATES, gates),
@@ -578,10 +656,10 @@ impl CostModel for MixedCosts {
             (garbling_totals::GARBLING_OTS, garbling.ots),
             (garbling_totals::GARBLING_OT_BYTES, garbling.ot_bytes),
             (garbling_totals::SCRATCH_BYTES, self.replay.scratch_bytes),
-            (totals::ROUNDS, self.rounds),
+            (totals::ROUNDS, self.clock.total(is_by_half_gates)),
             (totals::GARBLED_TO_ARITHMETIC, self.replay.garbled_to_arithmetic),
             (totals::DECODING_BYTES, self.replay.decoding_bytes),
-            (totals::HELD_BYTES, self.peak_held_bytes),
+            (totals::HELD_BYTES, held_bytes),
             (totals::CIRCUIT_BYTES, circuit_bytes),
             (totals::LARGEST_CIRCUIT_BYTES, largest_circuit_bytes),
             (totals::OTS, made.ots),
@@ -605,7 +683,9 @@ impl BlockCosts for MixedCosts {
         for (kind, count) in block.demand.kinds() {
             self.demand.add(kind, count * times as usize);
         }
-        self.rounds += block.rounds * times;
+        self.clock.add_block(&block.clock, times);
+        self.entered_wires += block.entered_wires * times;
+        self.entering_bytes += block.entering_bytes * times;
         self.opened_bytes += block.opened_bytes * times;
         self.key_bytes += block.key_bytes * times;
         self.revealed_bytes += block.revealed_bytes * times;

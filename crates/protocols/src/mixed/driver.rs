@@ -14,14 +14,16 @@ use zeroize::Zeroizing;
 
 use super::broadcast::Broadcast;
 use super::client::OneShareEach;
+use super::clock::RoundClock;
 use super::flight::{CircuitFlight, ConversionFlight, Flight, FlightContext, ProductFlight};
+use super::half_gates::HalfGateGarbling;
 use super::look_up::{LookUpFlight, OpenedRows, PublicTables};
 use super::openings::Openings;
 use super::party_keys::PartyKeys;
 use super::rows::{self, write_circuit};
 use super::selection::SelectionFlight;
 use super::shared_rows::AddFlight;
-use super::templates::{Method, MixedRounds, method};
+use super::templates::{GarblingScheme, Method, MixedRounds, method};
 use crate::ProtocolError;
 use crate::bmr::{Evaluation, GarbledTables};
 use crate::shares::client::Clients;
@@ -47,6 +49,8 @@ pub struct MixedDriver<C, P> {
     correlated: P,
     /// Evaluation of garbled values, if there are any.
     pub(super) evaluation: Option<Evaluation>,
+    /// Garbled values of two parties, if they take half gates.
+    pub(super) half_gates: Option<HalfGateGarbling<C>>,
     pub(super) description: Description,
     pub(super) inputs: Inputs,
     outputs: Outputs,
@@ -54,10 +58,10 @@ pub struct MixedDriver<C, P> {
     pub(super) common: Vec<Option<Prg>>,
     pub(super) rounds_model: MixedRounds,
     pub(super) openings: Openings,
-    in_flight: VecDeque<(Instruction, Flight)>,
+    pub(super) in_flight: VecDeque<(Instruction, Flight)>,
     done: VecDeque<(Instruction, Flight)>,
     pending: Vec<PendingOutput>,
-    pub(super) rounds: u64,
+    pub(super) clock: RoundClock,
     pub(super) permutations: OwnPermutations,
     /// Draws the own permutations and keys, if the program may have any.
     pub(super) draws: Option<Prg>,
@@ -108,11 +112,12 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             clients: Clients::default(),
             correlated,
             evaluation: None,
+            half_gates: None,
             inputs,
             in_flight: VecDeque::new(),
             done: VecDeque::new(),
             pending: Vec::new(),
-            rounds: 0,
+            clock: RoundClock::default(),
         })
     }
 
@@ -125,6 +130,19 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         assert_eq!(tables.parties(), self.parties.count(), "all parties garbled");
         self.evaluation = Some(Evaluation::new(tables, self.parties.me()));
         self
+    }
+
+    /// Adds what garbles between two parties, which a program with garbled values needs under
+    /// [`GarblingScheme::HalfGates`].
+    #[must_use]
+    pub fn with_half_gates(self, garbling: HalfGateGarbling<C>) -> MixedDriver<C, P> {
+        let rounds_model = self.rounds_model.with_scheme(GarblingScheme::HalfGates);
+        MixedDriver { half_gates: Some(garbling), rounds_model, ..self }
+    }
+
+    /// Takes what garbles between two parties, after [`Driver::finish`].
+    pub fn take_half_gates(&mut self) -> Option<HalfGateGarbling<C>> {
+        self.half_gates.take()
     }
 
     /// Sets how openings are sent, the same at all parties.
@@ -158,12 +176,13 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
 
     /// Rounds so far.
     pub fn rounds(&self) -> u64 {
-        self.rounds
+        self.clock.total(self.half_gates.is_some())
     }
 
     /// AND gates on garbled values so far.
     pub fn garbled_gates(&self) -> u64 {
-        self.evaluation.as_ref().map_or(0, Evaluation::gates)
+        let half_gates = self.half_gates.as_ref().map(HalfGateGarbling::gates);
+        half_gates.or(self.evaluation.as_ref().map(Evaluation::gates)).unwrap_or(0)
     }
 
     /// The channels.
@@ -179,6 +198,11 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     fn assert_done(&self) {
         let is_done = self.in_flight.is_empty() && self.pending.is_empty();
         assert!(is_done, "an ordered program ends when everything is done");
+    }
+
+    /// Lets the evaluator go on before this party may wait for it, or for correlated randomness that both make.
+    pub(super) fn flush_tables(&mut self) -> Result<(), ProtocolError> {
+        self.half_gates.as_mut().map_or(Ok(()), HalfGateGarbling::flush)
     }
 
     fn first(&self) -> bool {
@@ -362,6 +386,9 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         if let Flight::Entry(entry) = &flight {
             return self.finish_garbled(instruction, entry, results[0]);
         }
+        if let Flight::Labels(entry) = &flight {
+            return self.finish_labels(instruction, entry, results[0]);
+        }
         let mut results = bytes_mut(instruction, results, 1);
         match &flight {
             Flight::Circuit(circuit) => write_circuit(instruction, circuit, &mut results),
@@ -370,7 +397,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
             Flight::Selection(done) => done.write(&mut results),
             Flight::LookUp(done) => done.write(results[0]),
             Flight::TableOpening(_) | Flight::Add(_) => {}
-            Flight::Entry(_) => unreachable!("done above"),
+            Flight::Entry(_) | Flight::Labels(_) => unreachable!("done above"),
         }
         Ok(())
     }
@@ -422,6 +449,7 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
             Zeroizing::new(wires.as_bytes()[..share_bytes(shape)].to_vec())
         } else {
             let bits = match shape.sharing {
+                Sharing::Garbled if self.half_gates.is_some() => self.label_shares(wires),
                 Sharing::Garbled => self.garbled_shares(wires, shape),
                 _ => without_gaps(&wires.as_bytes()[..share_bytes(shape)], shape),
             };
@@ -452,7 +480,11 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
     ) -> Result<(), ProtocolError> {
         match instruction.phase {
             Phase::Issue => {
+                self.flush_tables()?;
                 let flight = match is_garbled(instruction) {
+                    true if self.half_gates.is_some() => {
+                        self.issue_labels(instruction, operands)?
+                    }
                     true => self.issue_garbled(instruction, operands)?,
                     false => self.issue(instruction, &bytes(instruction, operands, 1))?,
                 };
@@ -474,6 +506,9 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
             }
             Phase::Whole if instruction.op == Op::SharedHide => {
                 self.hide_now(instruction, bytes_mut(instruction, results, 1)[0])
+            }
+            Phase::Whole if is_garbled(instruction) && self.half_gates.is_some() => {
+                self.whole_on_labels(instruction, results, operands)
             }
             Phase::Whole if is_garbled(instruction) => {
                 self.whole_garbled(instruction, results, operands)
@@ -510,7 +545,7 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
 
     fn round(&mut self) -> Result<(), ProtocolError> {
         assert!(self.done.is_empty(), "the planner finishes what is done before the next round");
-        self.rounds += self.openings.exchange(&mut self.parties)?;
+        self.exchange_with_labels()?;
         self.clients.send_outputs()?;
         self.write_outputs();
         let (me, first) = (self.parties.me(), self.first());
@@ -529,6 +564,8 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
 
     fn end_block(&mut self) -> Result<(), ProtocolError> {
         self.assert_done();
+        self.clock.end_block();
+        self.flush_tables()?;
         if let Some(evaluation) = &self.evaluation {
             evaluation.end_block();
         }
@@ -546,6 +583,7 @@ impl<C: Channel, P: CorrelatedRandomness> Driver for MixedDriver<C, P> {
 
     fn finish(&mut self) -> Result<(), ProtocolError> {
         self.assert_done();
+        self.flush_tables()?;
         if let Some(evaluation) = &mut self.evaluation {
             evaluation.finish()?;
         }

@@ -15,6 +15,7 @@ use phineus_circuits::record::CircuitTemplate;
 use phineus_correlated::semi_honest::CorrelatedRandomness;
 
 use super::garbled::EnteringWires;
+use super::half_gates::EnteringLabels;
 use super::look_up::{LookUpFlight, OpenedRows, PublicTables};
 use super::openings::Openings;
 use super::rows::{gather, run, scatter};
@@ -115,6 +116,8 @@ pub(super) enum Flight {
     Conversion(Box<ConversionFlight>),
     /// Wires that become garbled.
     Entry(Box<EnteringWires>),
+    /// Wires that get labels.
+    Labels(Box<EnteringLabels>),
     /// Rows that bits select or exchange.
     Selection(Box<SelectionFlight>),
     /// Rows of a table that all parties know.
@@ -145,6 +148,8 @@ impl Flight {
                 Ok(true)
             }
             Flight::Entry(entry) => Ok(entry.step(context.openings)),
+            // The round has brought them.
+            Flight::Labels(_) => Ok(true),
             Flight::Selection(selection) => {
                 selection.take(context.openings, context.me);
                 Ok(true)

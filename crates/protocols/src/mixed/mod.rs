@@ -14,7 +14,8 @@
 //! Cost: each AND opens 2 bits a lane and uses a triple, a product opens two ring elements and
 //! uses a triple, a square opens one and uses a square pair; a bit that becomes additive opens one
 //! bit and uses a shared bit, or costs garbled ANDs and no message; a garbled value is computed
-//! without the others, once its tables are made ([`crate::bmr`]), and begins with two rounds; an output sends its shares to those who learn
+//! without the others, once its tables are made ([`crate::bmr`]), and begins with two rounds; between two parties it may
+//! take half gates instead ([`HalfGateGarbling`]), and begins with one; an output sends its shares to those who learn
 //! it. Inputs to shares are free: each two parties have a generator in common, from which both draw
 //! the share. Exact totals are in [`MixedCosts`].
 //!
@@ -31,11 +32,14 @@
 
 mod broadcast;
 mod client;
+mod clock;
 mod costs;
 mod driver;
 mod flight;
 mod garbled;
+mod half_gates;
 mod known;
+mod labels;
 mod look_up;
 mod openings;
 mod party_keys;
@@ -53,6 +57,7 @@ mod templates;
 #[cfg(test)]
 mod tests;
 
+pub use crate::garbled::SETUP_NS as HALF_GATES_SETUP_NS;
 use phineus_bytecode::layout::SHARE_UNIT_BYTES;
 use phineus_bytecode::{Domain, Layout, ValueSize};
 
@@ -60,6 +65,7 @@ pub use broadcast::Broadcast;
 pub use client::MixedClient;
 pub use costs::{MixedCosts, totals};
 pub use driver::MixedDriver;
+pub use half_gates::HalfGateGarbling;
 pub use look_up::table_bytes;
 pub use settings::{MixedSettings, OtExtension};
 pub use sharing_costs::{MixedSharingCosts, SharingTerms};
@@ -67,16 +73,20 @@ pub use stated::{
     POINT_FUNCTIONS, PlanDemand, demand, known_triples, needs_correlated_randomness, ot_kind,
     overlapped_rounds, ready_randomness_bytes,
 };
-pub use templates::{MixedRounds, YaoToArithmetic};
+pub use templates::{GarblingScheme, MixedRounds, YaoToArithmetic};
 
-/// How shares of `parties` lie in memory: one share of each value, or for each garbled wire a key of
-/// every party.
-pub fn layout(parties: usize) -> Layout {
+/// How shares of `parties` lie in memory: one share of each value, and for each garbled wire a key of
+/// every party, or with half gates one label.
+pub fn layout(parties: usize, scheme: GarblingScheme) -> Layout {
+    let units = match scheme {
+        GarblingScheme::Joint => parties as u16,
+        GarblingScheme::HalfGates => 1,
+    };
     Layout {
         unit_bytes: SHARE_UNIT_BYTES as u16,
         domain: Domain::Ring,
         arithmetic: ValueSize::RingElements { copies: 1 },
         boolean: ValueSize::Rows { copies: 1 },
-        garbled: ValueSize::Wires { units: parties as u16 },
+        garbled: ValueSize::Wires { units },
     }
 }

@@ -133,6 +133,17 @@ impl Openings {
         &self.received[party][self.key_bytes..]
     }
 
+    /// Returns whether this party sends anything to `peer` in this round, and whether it receives anything; in each of two
+    /// rounds by a star.
+    pub(super) fn sends(&self, peer: usize) -> [bool; 2] {
+        let is_opened = self.bit_count > 0 || !self.ring.is_empty();
+        let is_told = is_opened || !self.keys.is_empty();
+        [
+            is_told || self.private[peer].sends() || !self.outputs[peer].is_empty(),
+            is_told || self.private[peer].coming_bytes() > 0 || self.output_bytes > 0,
+        ]
+    }
+
     /// Ends the round: everybody learns the sums of everybody's shares. Returns how many rounds of
     /// messages that took.
     pub(super) fn exchange<C: Channel>(

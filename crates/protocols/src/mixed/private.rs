@@ -43,6 +43,11 @@ impl PrivateBits {
         self.outgoing_count = 0;
     }
 
+    /// Whether anything is to be sent.
+    pub(super) fn sends(&self) -> bool {
+        self.outgoing_count > 0
+    }
+
     /// Bytes that are going to come.
     pub(super) fn coming_bytes(&self) -> usize {
         self.coming_count.div_ceil(8)

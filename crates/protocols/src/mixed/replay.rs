@@ -13,7 +13,7 @@ use super::broadcast::{OpenedSizes, Region};
 use super::known::{kinds, private_bits};
 use super::selection::owners;
 use super::shared_rows::{AddFlight, tree_of};
-use super::templates::{Method, MixedRounds, method};
+use super::templates::{GarblingScheme, Method, MixedRounds, method};
 use crate::templates::is_masked;
 
 /// A circuit in flight: the level whose ANDs are being opened.
@@ -39,6 +39,8 @@ pub(super) struct CostReplay {
     pub(super) told_keys: usize,
     /// Keys that the round after it tells.
     later_keys: usize,
+    /// Wires that become garbled in the coming round by an OT each.
+    pub(super) entering_wires: usize,
     /// Garbled ANDs so far, and whether anything is garbled.
     pub(super) garbled_gates: u64,
     pub(super) is_garbled: bool,
@@ -63,12 +65,18 @@ impl CostReplay {
             private_bits: vec![0; parties * parties],
             told_keys: 0,
             later_keys: 0,
+            entering_wires: 0,
             garbled_gates: 0,
             is_garbled: false,
             decoding_bytes: 0,
             garbled_to_arithmetic: 0,
             scratch_bytes: 0,
         }
+    }
+
+    /// Sets how garbled values are garbled.
+    pub(super) fn with_scheme(self, scheme: GarblingScheme) -> CostReplay {
+        CostReplay { model: self.model.with_scheme(scheme), ..self }
     }
 
     /// Amount that the coming round opens.
@@ -87,13 +95,18 @@ impl CostReplay {
     ///
     /// Before a [`Op::Round`], the caller takes note of what it opens.
     pub(super) fn step(&mut self, instruction: &Instruction) {
+        self.step_of(instruction, false);
+    }
+
+    /// As [`Self::step`]; the instruction may be an input of the garbler, whose labels both parties draw.
+    pub(super) fn step_of(&mut self, instruction: &Instruction, is_of_garbler: bool) {
         match instruction.phase {
             // What blocks carry is copied, by nobody's protocol.
             _ if instruction.op.is_carrying() => {}
             // What is opened there is counted by the caller.
             _ if instruction.op.is_stateful() => {}
             Phase::Whole if instruction.op == Op::Round => self.round(),
-            Phase::Issue => self.issue(instruction),
+            Phase::Issue => self.issue(instruction, is_of_garbler),
             Phase::Whole | Phase::Finish => self.garbled(instruction),
         }
     }
@@ -105,10 +118,10 @@ impl CostReplay {
         }
         let is_garbled = instruction.element.sharing() == Sharing::Garbled;
         if is_masked || is_garbled && instruction.result_count() > 0 {
-            let (gates, scratch_bytes) = self.model.garbled(&instruction.part(Phase::Whole));
+            let work = self.model.garbled(&instruction.part(Phase::Whole));
             self.is_garbled = true;
-            self.garbled_gates += gates;
-            self.scratch_bytes = self.scratch_bytes.max(scratch_bytes);
+            self.garbled_gates += work.gates;
+            self.scratch_bytes = self.scratch_bytes.max(work.scratch_bytes);
         }
         let from = Sharing::from_code(instruction.immediates[0]).unwrap_or_default();
         let is_additive = instruction.element.sharing() == Sharing::Arithmetic;
@@ -117,7 +130,7 @@ impl CostReplay {
         }
     }
 
-    fn issue(&mut self, instruction: &Instruction) {
+    fn issue(&mut self, instruction: &Instruction, is_of_garbler: bool) {
         let (width, lanes) = (instruction.element.width(), instruction.lanes as usize);
         let ring = || Region { bytes: ring_bytes(width), count: lanes };
         match method(instruction) {
@@ -143,8 +156,14 @@ impl CostReplay {
             }
             Method::ToGarbled | Method::ArithmeticToGarbled => {
                 let wires = self.model.garbled_wires(instruction);
-                self.opened_bits += wires;
-                self.later_keys += wires;
+                match self.model.scheme() {
+                    GarblingScheme::Joint => {
+                        self.opened_bits += wires;
+                        self.later_keys += wires;
+                    }
+                    GarblingScheme::HalfGates if is_of_garbler => {}
+                    GarblingScheme::HalfGates => self.entering_wires += wires,
+                }
             }
             Method::Selection => self.select(instruction),
             Method::LookUp => {
@@ -191,7 +210,7 @@ impl CostReplay {
     }
 
     fn round(&mut self) {
-        self.opened_bits = 0;
+        (self.opened_bits, self.entering_wires) = (0, 0);
         self.opened.regions.clear();
         self.private_bits.fill(0);
         (self.told_keys, self.later_keys) = (self.later_keys, 0);

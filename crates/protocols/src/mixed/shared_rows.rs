@@ -22,6 +22,7 @@ use phineus_engine::packed;
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::clock::BOTH_SEND;
 use super::driver::MixedDriver;
 use super::flight::FlightContext;
 use super::look_up::{PublicTables, blocks_of};
@@ -231,6 +232,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         i: &Instruction,
         share: &mut [u8],
     ) -> Result<(), ProtocolError> {
+        self.flush_tables()?;
         let (table, me) = (i.immediates[0] as usize, self.parties.me());
         let draws = self.draws.as_mut().expect("a program with tables draws keys");
         let pads = Pads::new(draws.next_block());
@@ -247,7 +249,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         };
         self.parties.exchange_in_pieces(&lengths, &mut rows, fill, take)?;
         declassify(&rows[..], "rows under pads of both parties");
-        self.rounds += 1;
+        self.clock.round(1, BOTH_SEND);
         self.tables.publish(table);
         share.fill(0);
         let bits = share.chunks_exact_mut(packed::row_bytes(2)).take(128);

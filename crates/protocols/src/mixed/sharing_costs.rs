@@ -10,11 +10,13 @@ use phineus_bytecode::{ElementType, Instruction, Op, Phase, RoundModel, SharingC
 use phineus_correlated::demand::BatchScale;
 use phineus_correlated::semi_honest::Kind;
 use phineus_correlated::semi_honest::costs::{PartyPair, kind_costs, ots_of_a_party};
+use phineus_crypto::GarbledGate;
 use phineus_ot::{FieldBits, LpnParameters, OtKind};
 
 use super::costs::{NS_PER_INSTRUCTION, NS_PER_OT, NS_PER_ROUND, NS_PER_SILENT_OT};
+use super::half_gates::entering_bytes;
 use super::replay::CostReplay;
-use super::templates::{MixedRounds, YaoToArithmetic};
+use super::templates::{GarblingScheme, MixedRounds, YaoToArithmetic};
 use crate::bmr::costs::{GarbledAmounts, evaluation_ns, garbling_costs, garbling_ns};
 
 /// Correlated randomness and gates whose bytes are counted: so many that what a batch has besides them is little.
@@ -35,6 +37,8 @@ pub struct SharingTerms {
     pub is_silent: bool,
     /// How garbled values become additive.
     pub y2a: YaoToArithmetic,
+    /// How they are garbled.
+    pub scheme: GarblingScheme,
     /// Nanoseconds from question to answer.
     pub round_trip_ns: u64,
     /// Bits that a link carries in a second each way; 0 if nothing limits it.
@@ -55,7 +59,7 @@ pub struct MixedSharingCosts {
 impl MixedSharingCosts {
     /// Under these terms.
     pub fn new(terms: SharingTerms) -> MixedSharingCosts {
-        let SharingTerms { parties, y2a, .. } = terms;
+        let SharingTerms { parties, y2a, scheme, .. } = terms;
         let garbled = GarbledAmounts { gates: COUNTED as u64, decoding_bytes: 0 };
         let bytes = |party| {
             let sizes = (FieldBits::DEFAULT, BatchScale::FULL);
@@ -66,10 +70,14 @@ impl MixedSharingCosts {
         let gate_ps = 1000 * (garbling_ns(parties) + evaluation_ns(parties));
         MixedSharingCosts {
             terms,
-            rounds: MixedRounds::new(parties).with_y2a(y2a),
-            replay: CostReplay::new(parties),
+            rounds: MixedRounds::new(parties).with_y2a(y2a).with_scheme(scheme),
+            replay: CostReplay::new(parties).with_scheme(scheme),
             kinds: HashMap::new(),
-            gate: (gate_ps, parts),
+            gate: match scheme {
+                GarblingScheme::Joint => (gate_ps, parts),
+                // What instructions take counts their gates.
+                GarblingScheme::HalfGates => (0, GarbledGate::BYTES as u64 * PARTS_OF_A_BYTE),
+            },
             known: HashMap::new(),
         }
     }
@@ -108,7 +116,7 @@ impl MixedSharingCosts {
         let rounds = self.rounds.interaction(i).rounds;
         let gates = self.replay.garbled_gates;
         let decoding = self.replay.decoding_bytes;
-        let mut parts = 0;
+        let (mut parts, mut entering) = (0, 0);
         match rounds {
             0 => self.replay.step(i),
             _ => {
@@ -120,6 +128,7 @@ impl MixedSharingCosts {
                         self.replay.private().map(|(_, _, bytes)| bytes).max().unwrap_or(0);
                     let keys = (self.replay.told_keys * SHARE_UNIT_BYTES) as u64;
                     parts += opened * PARTS_OF_A_BYTE / 8 + (private + keys) * PARTS_OF_A_BYTE;
+                    entering += self.replay.entering_wires;
                     self.replay.step(&round);
                 }
                 self.replay.step(&i.part(Phase::Finish));
@@ -127,7 +136,14 @@ impl MixedSharingCosts {
         }
         let (gate_ps, gate_parts) = self.gate;
         let gates = self.replay.garbled_gates - gates;
-        let mut ps = 1000 * NS_PER_INSTRUCTION + gates * gate_ps;
+        let mut ps = gates * gate_ps
+            + 1000
+                * match (self.terms.scheme, self.replay.model.garbled(i).duration_ns) {
+                    (GarblingScheme::HalfGates, garbled @ 1..) => garbled,
+                    _ => NS_PER_INSTRUCTION,
+                };
+        ps += 1000 * NS_PER_OT * entering as u64;
+        parts += entering_bytes(entering) * PARTS_OF_A_BYTE;
         parts += gates * gate_parts;
         parts += (self.replay.decoding_bytes - decoding) * PARTS_OF_A_BYTE;
         while let Some((kind, count)) = self.replay.needs.pop_front() {

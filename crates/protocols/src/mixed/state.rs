@@ -22,6 +22,7 @@ use phineus_engine::{NotAPermutation, OwnPermutations};
 use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
+use super::clock::BOTH_SEND;
 use super::driver::MixedDriver;
 use crate::ProtocolError;
 use crate::shares::transpose::to_rows;
@@ -42,6 +43,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         wires: &[Block],
         learns: impl Fn(usize) -> bool,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, ProtocolError> {
+        self.flush_tables()?;
         let (me, count) = (self.parties.me(), self.parties.count());
         let mut sum = sent_share(instruction, wires);
         let length = |sends: bool| if sends { sum.len() } else { 0 };
@@ -67,7 +69,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         wires: &[Block],
     ) -> Result<Lane, ProtocolError> {
         let sum = self.sum_now(instruction, wires, |_| true)?.expect("all parties learn it");
-        self.rounds += 1;
+        self.clock.round(1, BOTH_SEND);
         let opened = lanes_of_share(instruction.shape(), &sum)[0].into_limbs();
         Ok(Lane::from_limbs(declassify_value(opened, "opened to all parties")))
     }
@@ -80,7 +82,8 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     ) -> Result<(), ProtocolError> {
         let owner = usize::from(OwnPermutations::owner(&self.description, instruction));
         let sum = self.sum_now(instruction, wires, |party| party == owner)?;
-        self.rounds += u64::from(OwnPermutations::is_last_told(&self.description, instruction));
+        let is_last = OwnPermutations::is_last_told(&self.description, instruction);
+        self.clock.round(is_last.into(), BOTH_SEND);
         let Some(sum) = sum else { return Ok(()) };
         let told = lanes_of_share(instruction.shape(), &sum);
         let during = "a permutation that is told";

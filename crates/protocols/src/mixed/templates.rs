@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use phineus_bytecode::{
-    Instruction, Interaction, Op, Phase, RoundModel, Sharing, layout::SHARE_UNIT_BYTES,
+    ElementType, Instruction, Interaction, Op, Phase, RoundModel, Sharing, layout::SHARE_UNIT_BYTES,
 };
 use phineus_circuits::record::CircuitTemplate;
 use phineus_engine::bits::Family;
@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::look_up::LookUpFlight;
 use super::selection::{is_selection, owners};
 use super::shared_rows::AddFlight;
+use crate::bmr::costs::evaluation_ns;
 use crate::bmr::{TemplateRows, is_linear};
+use crate::garbled::GarbledCosts;
 use crate::shares::values::sent_share_bytes;
 use crate::shares::words::words;
 use crate::templates::{Templates, is_masked, sum_of_shares};
@@ -34,6 +36,30 @@ pub enum YaoToArithmetic {
     /// By masks that are added to the garbled value, without a round: at most
     /// `(N - 1)(w - 1)` garbled ANDs for `w` bits.
     Masks,
+}
+
+/// How garbled values are garbled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GarblingScheme {
+    /// By all parties together, before the run or beside it ([`crate::bmr`]).
+    #[default]
+    Joint,
+    /// By the first of two parties for the other one, in the run ([`super::HalfGateGarbling`]).
+    HalfGates,
+}
+
+/// The addition of two garbled values of the shape of `instruction`, a conversion.
+pub(super) fn sum_of_two(instruction: &Instruction) -> Instruction {
+    let element = ElementType::unsigned(instruction.element.width()).shared(Sharing::Garbled);
+    Instruction::new(Op::Add, element, instruction.lanes)
+}
+
+/// Gates, memory and time of an instruction on garbled values.
+#[derive(Clone, Copy, Default)]
+pub(super) struct GarbledWork {
+    pub(super) gates: u64,
+    pub(super) scratch_bytes: u64,
+    pub(super) duration_ns: u64,
 }
 
 /// How an instruction is computed.
@@ -134,6 +160,8 @@ pub struct MixedRounds {
     y2a: YaoToArithmetic,
     shallow: Templates,
     small: Templates,
+    /// Costs of half gates, if garbled values take them.
+    half_gates: Option<GarbledCosts>,
 }
 
 impl MixedRounds {
@@ -144,6 +172,22 @@ impl MixedRounds {
             y2a: YaoToArithmetic::default(),
             shallow: Templates::new(Family::LeastDepth),
             small: Templates::new(Family::FewestAnds),
+            half_gates: None,
+        }
+    }
+
+    /// Sets how garbled values are garbled.
+    #[must_use]
+    pub fn with_scheme(self, scheme: GarblingScheme) -> MixedRounds {
+        let half_gates = (scheme == GarblingScheme::HalfGates).then(GarbledCosts::default);
+        MixedRounds { half_gates, ..self }
+    }
+
+    /// How garbled values are garbled.
+    pub(super) fn scheme(&self) -> GarblingScheme {
+        match self.half_gates {
+            None => GarblingScheme::Joint,
+            Some(_) => GarblingScheme::HalfGates,
         }
     }
 
@@ -192,13 +236,22 @@ impl MixedRounds {
         }
     }
 
-    /// Garbled ANDs of an instruction, and the bytes of its rows.
-    pub(super) fn garbled(&mut self, instruction: &Instruction) -> (u64, u64) {
+    /// Garbled ANDs of an instruction, with the memory and time that they take.
+    pub(super) fn garbled(&mut self, instruction: &Instruction) -> GarbledWork {
         let is_garbled = instruction.element.sharing() == Sharing::Garbled;
         if instruction.result_count() == 0 || !is_garbled && !is_masked(instruction) {
-            return (0, 0);
+            return GarbledWork::default();
         }
         let method = method(instruction);
+        if let Some(half_gates) = &mut self.half_gates {
+            return by_half_gates(half_gates, method, instruction);
+        }
+        let (gates, scratch_bytes) = self.joint(method, instruction);
+        GarbledWork { gates, scratch_bytes, duration_ns: gates * evaluation_ns(self.parties) }
+    }
+
+    /// ANDs that all parties garble together, and the bytes of rows.
+    fn joint(&mut self, method: Method, instruction: &Instruction) -> (u64, u64) {
         match method {
             Method::Garbled | Method::ArithmeticToGarbled | Method::GarbledToArithmetic => {
                 let (template, lanes) = self.template(instruction).expect("it is a circuit");
@@ -221,9 +274,32 @@ impl MixedRounds {
         let wires = instruction.shape().wires() as usize;
         match method(instruction) {
             Method::ToGarbled => wires,
+            // The garbler knows the label of its own share.
+            Method::ArithmeticToGarbled if self.half_gates.is_some() => wires,
             Method::ArithmeticToGarbled => wires * self.parties,
             _ => 0,
         }
+    }
+}
+
+/// The work of half gates for an instruction on garbled values.
+fn by_half_gates(
+    costs: &mut GarbledCosts,
+    method: Method,
+    instruction: &Instruction,
+) -> GarbledWork {
+    let wires = u64::from(instruction.shape().wires());
+    let (cost, more_wires) = match method {
+        Method::Linear | Method::Garbled => (costs.cost(instruction), 0),
+        Method::ArithmeticToGarbled => (costs.cost(&sum_of_two(instruction)), 0),
+        // Labels of the mask, and of the sum.
+        Method::GarbledToArithmetic => (costs.cost(&sum_of_two(instruction)), 2 * wires),
+        _ => return GarbledWork::default(),
+    };
+    GarbledWork {
+        gates: cost.and_gates,
+        scratch_bytes: (cost.scratch_wires + more_wires) * SHARE_UNIT_BYTES as u64,
+        duration_ns: cost.duration_ns,
     }
 }
 
@@ -260,6 +336,11 @@ impl RoundModel for MixedRounds {
             }
             Method::TableOpen => {
                 Interaction { rounds: 1, held_bytes: wires.div_ceil(8) * copies + 64 }
+            }
+            Method::ToGarbled | Method::ArithmeticToGarbled if self.half_gates.is_some() => {
+                // Labels, those of another summand, those of the round, and shares at both.
+                let held_bytes = wires * 3 * SHARE_UNIT_BYTES as u64 + 2 * (wires.div_ceil(8) + 8);
+                Interaction { rounds: 1, held_bytes }
             }
             Method::ToGarbled | Method::ArithmeticToGarbled => {
                 // Own keys and those of all, those of all on their way, and masked bits.

@@ -13,7 +13,8 @@ use phineus_engine::run;
 use phineus_ot::{FieldBits, SessionId};
 
 use super::{
-    Broadcast, MixedCosts, MixedDriver, MixedRounds, PlanDemand, YaoToArithmetic, demand, totals,
+    Broadcast, GarblingScheme, HalfGateGarbling, MixedCosts, MixedDriver, MixedRounds, PlanDemand,
+    YaoToArithmetic, demand, totals,
 };
 use crate::bmr::costs::totals as garbling_totals;
 use crate::bmr::{GarbledTables, Garbling, GarblingCosts, GarblingProgram};
@@ -28,11 +29,12 @@ mod shared_rows;
 mod state;
 mod wire;
 
-/// Variants of conversion and of opening.
+/// Variants of conversion, of opening and of garbling between two parties.
 #[derive(Clone, Copy, Default)]
 struct VariantChoice {
     y2a: YaoToArithmetic,
     broadcast: Broadcast,
+    two_party_scheme: GarblingScheme,
 }
 
 impl VariantChoice {
@@ -40,7 +42,13 @@ impl VariantChoice {
     fn of(seed: u64) -> VariantChoice {
         let y2a = [YaoToArithmetic::SharedBits, YaoToArithmetic::Masks][seed as usize % 2];
         let broadcast = [Broadcast::Direct, Broadcast::Star][seed as usize / 2 % 2];
-        VariantChoice { y2a, broadcast }
+        let schemes = [GarblingScheme::HalfGates, GarblingScheme::HalfGates, GarblingScheme::Joint];
+        VariantChoice { y2a, broadcast, two_party_scheme: schemes[seed as usize / 4 % 3] }
+    }
+
+    /// How so many parties garble.
+    fn scheme(self, parties: usize) -> GarblingScheme {
+        if parties == 2 { self.two_party_scheme } else { GarblingScheme::Joint }
     }
 }
 
@@ -53,16 +61,36 @@ struct TestPlans {
     broadcast: Broadcast,
 }
 
+impl TestPlans {
+    /// Whether values are garbled by half gates.
+    fn takes_half_gates(&self) -> bool {
+        let plan = read(&self.program).description().plan.clone().expect("planned");
+        plan.costs.contains_key(totals::ENTERING_OTS)
+    }
+}
+
+/// Sets up half gates, over channels of their own.
+fn half_gates<C: Channel>(parties: Parties<C>) -> HalfGateGarbling<C> {
+    let mut prg = Prg::from_seed(Block::from_bits(55 + parties.me() as u128));
+    let set_up = HalfGateGarbling::set_up(parties, &mut prg, &SessionId::new([6; 32]));
+    set_up.expect("both are honest")
+}
+
 /// Orders and plans `program` for so many parties; both checkers agree.
 fn planned(program: &[u8], parties: usize, frame_count: u64, variants: VariantChoice) -> TestPlans {
-    let layout = super::layout(parties);
-    let mut model = MixedRounds::new(parties).with_y2a(variants.y2a);
+    let scheme = variants.scheme(parties);
+    let layout = super::layout(parties, scheme);
+    let mut model = MixedRounds::new(parties).with_y2a(variants.y2a).with_scheme(scheme);
     let ordered = harness::ordered(program, layout, &mut model).expect("a valid program");
     let page_wires = layout.units_max().next_power_of_two();
     let options = options("mixed", layout, page_wires, frame_count);
-    let mut costs = MixedCosts::new(parties).with_broadcast(variants.broadcast);
+    let costs = MixedCosts::new(parties).with_broadcast(variants.broadcast);
+    let mut costs = costs.with_scheme(scheme);
     let bytes = harness::planned(&ordered, &options, &mut costs).expect("it fits");
-    let garbling = planned_garbling(&ordered, parties, frame_count, &bytes);
+    let garbling = match scheme {
+        GarblingScheme::Joint => planned_garbling(&ordered, parties, frame_count, &bytes),
+        GarblingScheme::HalfGates => None,
+    };
     TestPlans { garbling, ordered, program: bytes, broadcast: variants.broadcast }
 }
 
@@ -132,7 +160,8 @@ fn run_all<P: CorrelatedRandomness + 'static>(
             let links = std::mem::take(&mut links[me]);
             let inputs = own(&description, inputs, me);
             let (correlated, bytes) = (correlated(me), plans.program.clone());
-            let garbling = plans.garbling.clone().zip(streams[me].take());
+            let stream = streams[me].take().expect("each party has one");
+            let (garbling, takes_half_gates) = (plans.garbling.clone(), plans.takes_half_gates());
             let (description, broadcast) = (description.clone(), plans.broadcast);
             thread::spawn(move || {
                 let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
@@ -142,25 +171,35 @@ fn run_all<P: CorrelatedRandomness + 'static>(
                 driver = driver.with_broadcast(broadcast);
                 driver = driver.with_clients(links).expect("the clients are there");
                 let mut garbled = None;
-                if let Some((garbling, parties)) = garbling {
-                    let (tables, rest) = tables(parties, garbling, count == 3);
+                if let Some(garbling) = garbling {
+                    let (tables, rest) = tables(stream, garbling, count == 3);
                     driver = driver.with_tables(tables);
                     garbled = Some(rest);
+                } else if takes_half_gates {
+                    driver = driver.with_half_gates(half_gates(stream));
                 }
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
                 let counts = (driver.rounds(), driver.garbled_gates());
                 let links: Vec<Traffic> =
                     driver.take_clients().iter().map(Channel::traffic).collect();
+                let by_half_gates = driver.take_half_gates().map(|half_gates| {
+                    let ots = half_gates.ots();
+                    (half_gates.into_parties().traffic(), ots)
+                });
                 let (parties, outputs, _) = driver.into_parts();
                 let garbling = garbled.map_or_else(Vec::new, |join| join().traffic());
-                let traffic = [parties.traffic(), links].concat();
+                let (tables, ots) = by_half_gates.map_or((Vec::new(), None), |(t, n)| (t, Some(n)));
+                let traffic = [parties.traffic(), tables, links].concat();
+                let counts = (counts, ots);
                 (outputs.into_tables(), traffic, garbling, counts)
             })
         })
         .collect();
     for (me, handle) in handles.into_iter().enumerate() {
-        let (outputs, online, garbling, (rounds, gates)) = handle.join().expect("no party panics");
+        let (outputs, online, garbling, ((rounds, gates), ots)) =
+            handle.join().expect("no party panics");
+        assert_eq!(ots, costs.get(totals::ENTERING_OTS).copied(), "OTs of labels");
         assert_eq!(rounds, costs[totals::ROUNDS], "rounds");
         assert_eq!(gates, costs[garbling_totals::Y_AND_GATES], "garbled gates");
         let garbled = costs[&garbling_totals::garbling_bytes(me)];

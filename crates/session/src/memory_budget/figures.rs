@@ -35,6 +35,8 @@ pub struct PlanFigures {
     pub state_bytes: u64,
     /// Garbling beside the run, its frames included.
     pub garbling_bytes: u64,
+    /// Whether values are garbled in the run, over a stream of their own.
+    pub takes_half_gates: bool,
     /// The rows of the largest circuit on garbled values.
     pub circuit_bytes: u64,
     /// Recorded circuits, and the largest of them.
@@ -62,6 +64,7 @@ impl PlanFigures {
             scale,
             state_bytes: 0,
             garbling_bytes: 0,
+            takes_half_gates: plan.costs.contains_key(mixed::totals::ENTERING_OTS),
             circuit_bytes: total(SCRATCH_BYTES),
             template_bytes: total(mixed::totals::CIRCUIT_BYTES),
             largest_circuit_bytes: total(mixed::totals::LARGEST_CIRCUIT_BYTES),

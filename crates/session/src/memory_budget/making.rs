@@ -41,7 +41,7 @@ impl BudgetParameters {
     /// Memory of the process, correlated randomness and connections with batches of this size.
     fn making_bytes(&self, scale: BatchScale) -> u64 {
         let may_garble = self.protocol.may_garble();
-        let garbling = match may_garble {
+        let garbling = match self.protocol.garbles_beside(self.parties) {
             true => garbling_bytes(self.parties, (FieldBits::DEFAULT, scale), 0, u64::MAX),
             false => 0,
         };

@@ -67,7 +67,7 @@ fn carried_places(
     parts: &[ProgramFile],
     slots: &[CarriedSlot],
     sharing: impl Fn(ElementType) -> Sharing,
-    (protocol, layout): (Protocol, Layout),
+    (garbles_beside, layout): (bool, Layout),
 ) -> Result<CarriedPlaces, Failure> {
     let mut is_doubled = vec![false; slots.len()];
     let mut is_garbled = slots.iter().any(|slot| slot.element.sharing() == Sharing::Garbled);
@@ -92,7 +92,7 @@ fn carried_places(
     Ok(CarriedPlaces {
         own: CarriedLayout::new(slots, layout, places),
         // Where all is garbled anyhow nothing is garbled apart.
-        garbled: (is_garbled && protocol.may_garble()).then(garbled),
+        garbled: (is_garbled && garbles_beside).then(garbled),
     })
 }
 
@@ -146,7 +146,8 @@ pub fn plan_blocks(
         | Representation::Field(_) => Sharing::Any,
     };
     let layout = situation.layout_of(&traced.description);
-    let carried = carried_places(&files, &slots, sharing, (protocol, layout))?;
+    let beside_run = protocol.garbles_beside(situation.parties);
+    let carried = carried_places(&files, &slots, sharing, (beside_run, layout))?;
     // Plans are about as long.
     let guess = beside(&carried, files.iter().chain(carried.garbled.iter().flat_map(|_| &files)))?;
     let mut limit_bytes = situation.limit_bytes;
@@ -209,7 +210,7 @@ pub fn open_blocks(
     let slots = traced.description.slots.clone();
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let layout = situation.layout_of(&traced.description);
-    let terms = (situation.protocol, layout);
+    let terms = (situation.protocol.garbles_beside(situation.parties), layout);
     let carried = carried_places(&files, &slots, ElementType::sharing, terms)?;
     let is_garbled = is_stated_garbled(traced.description.plan.as_ref());
     let garbled = blocks.parts.iter().filter_map(|part| part.file.garbling());
@@ -252,7 +253,8 @@ fn budget_of(parts: &[PlannedFile], situation: &BudgetParameters) -> Budget {
     // What is garbled beside one block has its frames while another one computes.
     let plans = || parts.iter().filter_map(|part| part.garbling.as_ref());
     budget.scratch += bytes_of_blocks(plans(), situation.parties);
-    let (is_garbled, scale) = (plans().next().is_some(), parts[0].scale());
+    let half_gates = parts.iter().any(PlannedFile::takes_half_gates);
+    let (is_garbled, scale) = (half_gates || plans().next().is_some(), parts[0].scale());
     if is_garbled {
         // One block may use the streams of the garbling, and another one those of correlated
         // randomness.

@@ -28,6 +28,7 @@ pub fn sharing_model(
         parties: traced.computing,
         is_silent: variant.ot.is_silent(),
         y2a: variant.y2a,
+        scheme: protocol.garbling_scheme(traced.computing),
         round_trip_ns: setting.round_trip_ns,
         bits_per_second: setting.bits_per_second,
     });

@@ -22,6 +22,7 @@ pub const GMW: Protocol = Protocol(&SharesProtocol {
     assignment: Assignment::Uniform(Sharing::Boolean),
     takes_triples: true,
     garbles: false,
+    takes_half_gates: false,
 });
 
 /// Garbled circuits of two parties or more.
@@ -31,6 +32,7 @@ pub const BMR: Protocol = Protocol(&SharesProtocol {
     assignment: Assignment::Uniform(Sharing::Garbled),
     takes_triples: false,
     garbles: true,
+    takes_half_gates: false,
 });
 
 /// Additive shares for sums and products.
@@ -40,6 +42,7 @@ pub const ARITH: Protocol = Protocol(&SharesProtocol {
     assignment: Assignment::Arithmetic,
     takes_triples: true,
     garbles: false,
+    takes_half_gates: false,
 });
 
 /// The sharing that the program states for each part, and where it states none, the cheapest.
@@ -49,6 +52,7 @@ pub const MIXED: Protocol = Protocol(&SharesProtocol {
     assignment: Assignment::Stated(Sharing::Boolean),
     takes_triples: true,
     garbles: true,
+    takes_half_gates: true,
 });
 
 /// Replicated shares of three parties.

@@ -15,7 +15,7 @@ use phineus_ot::{FieldBits, OtKind};
 use phineus_plan::Assignment;
 use phineus_protocols::batch_scale;
 use phineus_protocols::mixed::{
-    self, MixedClient, MixedCosts, MixedDriver, MixedRounds, MixedSettings,
+    self, GarblingScheme, MixedClient, MixedCosts, MixedDriver, MixedRounds, MixedSettings,
 };
 
 use super::on_shares::{DriverResult, ReadyRun, channels_of, metered, take_clients};
@@ -27,7 +27,7 @@ use super::{
 use crate::correlated::{BIT_TRIPLES, SharedRandomness, Source};
 use crate::execute::{CountingDriver, Job, RunResult, unrevealed};
 use crate::failure::Failure;
-use crate::garbling::GarblingHandle;
+use crate::garbling::{GarblingHandle, set_up_half_gates};
 use crate::metered::{CounterSnapshot, Metered};
 use crate::planned::PAGE_WIRES;
 
@@ -45,11 +45,21 @@ pub(super) struct SharesProtocol {
     pub(super) takes_triples: bool,
     /// Whether values may be garbled.
     pub(super) garbles: bool,
+    /// Whether two parties garble by half gates.
+    pub(super) takes_half_gates: bool,
 }
 
 impl SharesProtocol {
+    fn scheme(&self, parties: usize) -> GarblingScheme {
+        match self.takes_half_gates && parties == 2 {
+            true => GarblingScheme::HalfGates,
+            false => GarblingScheme::Joint,
+        }
+    }
+
     fn model(&self, terms: &CostTerms) -> MixedCosts {
         MixedCosts::new(terms.parties)
+            .with_scheme(self.scheme(terms.parties))
             .with_scale(terms.scale)
             .with_silent_ot(terms.variant.ot.is_silent())
             .with_y2a(terms.variant.y2a)
@@ -110,12 +120,12 @@ impl Definition for SharesProtocol {
     }
 
     fn layout(&self, parties: usize) -> Layout {
-        mixed::layout(parties)
+        mixed::layout(parties, self.scheme(parties))
     }
 
     fn page_units(&self, parties: usize) -> u64 {
         match self.garbles {
-            // Keys of all parties for each wire.
+            // A key of each party for each wire, or one label.
             true => self.layout(parties).units_max().next_power_of_two(),
             false => PAGE_WIRES,
         }
@@ -141,6 +151,14 @@ impl Definition for SharesProtocol {
         self.garbles
     }
 
+    fn garbles_beside(&self, parties: usize) -> bool {
+        self.garbles && self.scheme(parties) == GarblingScheme::Joint
+    }
+
+    fn garbling_scheme(&self, parties: usize) -> GarblingScheme {
+        self.scheme(parties)
+    }
+
     fn looks_up_in_tables(&self) -> bool {
         false
     }
@@ -156,7 +174,8 @@ impl Definition for SharesProtocol {
     }
 
     fn rounds(&self, terms: &CostTerms) -> Option<Box<dyn RoundModel + Send>> {
-        Some(Box::new(MixedRounds::new(terms.parties).with_y2a(terms.variant.y2a)))
+        let model = MixedRounds::new(terms.parties).with_y2a(terms.variant.y2a);
+        Some(Box::new(model.with_scheme(self.scheme(terms.parties))))
     }
 
     fn costs(&self, terms: &CostTerms) -> Box<dyn CostModel> {
@@ -303,13 +322,35 @@ fn run_shared(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failu
         Some(tables) => driver.with_tables(tables),
         None => driver,
     };
+    let driver = match &mut beside {
+        GarblingHandle::Idle(stream) if planned.takes_half_gates() => {
+            let stream = stream.take().expect("protocols that garble have three streams");
+            let set_up = set_up_half_gates(stream, &mut prg, session);
+            let set_up = set_up.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
+            driver.with_half_gates(set_up)
+        }
+        _ => driver,
+    };
     let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
     job.drive(&mut recorded, &mut memory, &watch, entered)?;
     let rounds = recorded.driver.rounds();
     let garbled_gates = recorded.driver.garbled_gates();
     let clients = recorded.driver.take_clients();
+    let half_gates = recorded.driver.take_half_gates();
     let (mut online, outputs, correlated) = recorded.driver.into_parts();
     let phase = CounterSnapshot::of_parties(&mut online).and(CounterSnapshot::of(clients.iter()));
+    // Tables go over a stream of their own, which carries nothing else.
+    let (mut stream, entering_ots) = match half_gates {
+        Some(half_gates) => {
+            let ots = half_gates.ots();
+            (Some(half_gates.into_parties()), ots)
+        }
+        None => (None, 0),
+    };
+    let phase = match &mut stream {
+        Some(stream) => phase.and(CounterSnapshot::of_parties(stream)),
+        None => phase,
+    };
     let phase = phase.since(&before, made.elapsed());
     let (background, mut correlated) = correlated.finish().map_err(Failure::from)?;
     let running = start.elapsed();
@@ -321,7 +362,7 @@ fn run_shared(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failu
         let garbling = reading.since(&CounterSnapshot::default(), last.unwrap_or_default());
         correlated.making = correlated.making.beside(garbling);
     }
-    let streams = [Some(online), Some(background), garbled].into_iter().flatten();
+    let streams = [Some(online), Some(background), garbled, stream].into_iter().flatten();
     let clients = clients.into_iter().map(Metered::into_inner);
     let ran = DriverResult {
         outputs,
@@ -329,7 +370,7 @@ fn run_shared(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failu
         online: phase,
         and_gates: Some(correlated.used.get(BIT_TRIPLES).copied().unwrap_or(0)),
         garbled_and_gates: Some(garbled_gates),
-        ots: Some(correlated.ots + garbling_ots),
+        ots: Some(correlated.ots + garbling_ots + entering_ots),
         correlated,
         running,
         channels: channels_of(streams).chain(clients).collect(),

@@ -92,7 +92,10 @@ fn column(
         add(&what.replace("multiplication ", ""), Some(quantity::count(amount)));
     }
     let transfers = match total(mixed::totals::OTS) {
-        Some(ots) => Some(ots + total(garbling::GARBLING_OTS).unwrap_or(0)),
+        Some(ots) => {
+            let of_garbling = [garbling::GARBLING_OTS, mixed::totals::ENTERING_OTS];
+            Some(ots + of_garbling.into_iter().filter_map(total).sum::<u64>())
+        }
         None => total(totals::EVALUATOR_INPUT_BITS),
     };
     if variant.ot.is_silent() {

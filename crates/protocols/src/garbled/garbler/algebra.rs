@@ -9,14 +9,14 @@ use crate::garbled::gate_ranges::{GateRange, chain_pieces, pieces};
 use crate::garbled::row_source::RowSource;
 
 /// Garbles gates: the label of a wire here is that of *false*.
-pub(super) struct GarblerAlgebra<C> {
-    pub(super) channel: C,
-    pub(super) delta: Delta,
-    pub(super) gates: HalfGates,
-    pub(super) next: AndIndex,
+pub(crate) struct GarblerAlgebra<C> {
+    pub(crate) channel: C,
+    pub(crate) delta: Delta,
+    pub(crate) gates: HalfGates,
+    pub(crate) next: AndIndex,
     /// Makes the rows, if this party does not.
-    pub(super) rows: Option<Box<dyn RowSource>>,
-    pub(super) failure: Option<ProtocolError>,
+    pub(crate) rows: Option<Box<dyn RowSource>>,
+    pub(crate) failure: Option<ProtocolError>,
 }
 
 /// Gates whose rows are sent together.

@@ -75,18 +75,20 @@ fn check(assignment: Assignment, clients: usize, frame_count: u64, seed: u64) {
     let assigned = assign(&mut read(&source), Vec::new(), scratch(), assignment, 64 << 20);
     let assigned = assigned.expect("a valid program").0;
     let variants = VariantChoice::of(seed);
-    let mut model = MixedRounds::new(2).with_y2a(variants.y2a);
-    let ordered = harness::ordered(&assigned, layout(2), &mut model).expect("a valid program");
+    let (scheme, mut model) = (variants.scheme(2), MixedRounds::new(2).with_y2a(variants.y2a));
+    let layout = layout(2, scheme);
+    let ordered = harness::ordered(&assigned, layout, &mut model).expect("a valid program");
     for program in [&assigned, &ordered] {
         let faults = phineus_bytecode::verify(&mut read(program)).expect("readable");
         assert!(faults.is_empty(), "{}", faults[0]);
     }
-    let options = options("mixed", layout(2), 4096, frame_count);
+    let options = options("mixed", layout, 4096, frame_count);
     let mut costs = MixedCosts::new(2).with_broadcast(variants.broadcast);
     let program = harness::planned(&ordered, &options, &mut costs).expect("it fits");
     let needs = PlanDemand::new(read(&program), 2).map(|need| need.expect("readable"));
     assert_eq!(Demand::of(needs), demand(read(&program).description()), "seed {seed}");
-    let plans = TestPlans { ordered, program, garbling: None, broadcast: variants.broadcast };
+    let broadcast = variants.broadcast;
+    let plans = TestPlans { ordered, program, garbling: None, broadcast };
     let dealer = Block::from_bits(u128::from(seed));
     run_all(&plans, 2, &tables, &expected, |me| Dealer::insecure(dealer, me, 2));
 }

@@ -10,7 +10,7 @@ use phineus_plan::{Assignment, assign};
 
 use super::{TestPlans, VariantChoice, planned_garbling, run_all};
 use crate::harness::{self, Builder, expected, options, read, scratch, write};
-use crate::mixed::{MixedCosts, MixedRounds, PlanDemand, demand, layout};
+use crate::mixed::{GarblingScheme, MixedCosts, MixedRounds, PlanDemand, demand, layout};
 
 const ITEM: ElementType = ElementType::unsigned(24);
 const PLACE: ElementType = ElementType::unsigned(8);
@@ -163,24 +163,30 @@ fn check(rows: (u32, u64), parties: usize, assignment: Assignment, frame_count: 
     let assigned = assign(&mut read(&source), Vec::new(), scratch(), assignment, 64 << 20);
     let assigned = assigned.expect("a valid program").0;
     let variants = VariantChoice::of(seed);
-    let mut model = MixedRounds::new(parties).with_y2a(variants.y2a);
-    let ordered =
-        harness::ordered(&assigned, layout(parties), &mut model).expect("a valid program");
+    let scheme = variants.scheme(parties);
+    let layout = layout(parties, scheme);
+    let mut model = MixedRounds::new(parties).with_y2a(variants.y2a).with_scheme(scheme);
+    let ordered = harness::ordered(&assigned, layout, &mut model).expect("a valid program");
     for program in [&assigned, &ordered] {
         let faults = phineus_bytecode::verify(&mut read(program)).expect("readable");
         assert!(faults.is_empty(), "{}", faults[0]);
     }
-    let options = options("mixed", layout(parties), PAGE_UNITS, frame_count);
-    let mut costs = MixedCosts::new(parties).with_broadcast(variants.broadcast);
+    let options = options("mixed", layout, PAGE_UNITS, frame_count);
+    let costs = MixedCosts::new(parties).with_broadcast(variants.broadcast);
+    let mut costs = costs.with_scheme(scheme);
     let program = harness::planned(&ordered, &options, &mut costs).expect("it fits");
     let plan = read(&program).description().plan.clone().expect("it is planned");
     assert_eq!(plan.swap_in_count > 0, frame_count < 100, "seed {seed}");
     let needs = PlanDemand::new(read(&program), parties).map(|need| need.expect("readable"));
     assert_eq!(Demand::of(needs), demand(read(&program).description()), "seed {seed}");
-    let garbling = planned_garbling(&ordered, parties, frame_count, &program);
-    assert_eq!(garbling.is_some(), assignment == Assignment::Stated(Sharing::Boolean));
+    let garbling = match scheme {
+        GarblingScheme::Joint => planned_garbling(&ordered, parties, frame_count, &program),
+        GarblingScheme::HalfGates => None,
+    };
     let broadcast = variants.broadcast;
     let plans = TestPlans { ordered, program, garbling, broadcast };
+    let is_garbled = plans.garbling.is_some() || plans.takes_half_gates();
+    assert_eq!(is_garbled, assignment == Assignment::Stated(Sharing::Boolean));
     let dealer = Block::from_bits(u128::from(seed));
     run_all(&plans, parties, &tables, &expected, |me| Dealer::insecure(dealer, me, parties));
 }

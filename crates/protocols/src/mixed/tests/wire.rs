@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use phineus_bytecode::ElementType;
-use phineus_channels::clocked_mesh;
+use phineus_channels::{clocked_mesh, clocked_mesh_beside};
 
 use super::*;
 
@@ -14,12 +14,14 @@ fn rounds_on_the_wire(plans: &TestPlans, count: usize, inputs: &[Table]) -> u64 
     let description = read(&plans.program).description().clone();
     let (mesh, clocks) = clocked_mesh(count);
     let mut streams: Vec<_> = memory_mesh(count).into_iter().map(Some).collect();
+    let mut beside: Vec<_> = clocked_mesh_beside(&clocks).into_iter().map(Some).collect();
     let handles: Vec<_> = mesh
         .into_iter()
         .map(|parties| {
             let (me, bytes) = (parties.me(), plans.program.clone());
             let inputs = own(&description, inputs, me);
             let garbling = plans.garbling.clone().zip(streams[me].take());
+            let half_gates_stream = beside[me].take().filter(|_| plans.takes_half_gates());
             let (description, broadcast) = (description.clone(), plans.broadcast);
             thread::spawn(move || {
                 let mut prg = Prg::from_seed(Block::from_bits(7 + me as u128));
@@ -29,6 +31,9 @@ fn rounds_on_the_wire(plans: &TestPlans, count: usize, inputs: &[Table]) -> u64 
                 if let Some((garbling, parties)) = garbling {
                     driver = driver.with_tables(tables(parties, garbling, true).0);
                 }
+                if let Some(stream) = half_gates_stream {
+                    driver = driver.with_half_gates(half_gates(stream));
+                }
                 let mut memory = memory(&description);
                 run(&mut read(&bytes), &mut driver, &mut memory, &mut |_| true).expect("it runs");
             })
@@ -36,32 +41,68 @@ fn rounds_on_the_wire(plans: &TestPlans, count: usize, inputs: &[Table]) -> u64 
         .collect();
     handles.into_iter().for_each(|handle| handle.join().expect("no party panics"));
     let longest = clocks.iter().map(|clock| clock.load(Ordering::Relaxed)).max();
-    // One message told the seeds of the common generators.
-    longest.expect("there are parties") - 1
+    let longest = longest.expect("there are parties");
+    // One message told the seeds of the common generators; with half gates, at the same time as the first of the set-up.
+    longest - u64::from(!plans.takes_half_gates())
 }
 
 /// A program all of whose outputs everybody learns, so that everybody has a part in each round.
-fn program(seed: u64, width_max: u16) -> (Vec<Instruction>, Description) {
+fn program(seed: u64, width_max: u16, party_count: usize) -> (Vec<Instruction>, Description) {
     let options = RandomOptions {
         instruction_count: 40,
-        party_count: 3,
+        party_count: party_count as u16,
         width_max,
         wires_max: 300,
         ..RandomOptions::default()
     };
     let (source, mut description) = random_program(seed, &options);
-    description.outputs.iter_mut().for_each(|port| port.parties = vec![0, 1, 2]);
+    description
+        .outputs
+        .iter_mut()
+        .for_each(|port| port.parties = (0..party_count as u16).collect());
     (source, description)
 }
 
 fn check_rounds(seed: u64, variants: VariantChoice, pick: impl FnMut(&Instruction) -> Sharing) {
-    let (source, description) = program(seed, 32);
+    let [rounds, on_the_wire] = rounds_of(3, seed, variants, pick);
+    assert_eq!(on_the_wire, rounds, "seed {seed}");
+}
+
+/// Rounds as the plan of a random program states them, and those on the wire.
+fn rounds_of(
+    parties: usize,
+    seed: u64,
+    variants: VariantChoice,
+    pick: impl FnMut(&Instruction) -> Sharing,
+) -> [u64; 2] {
+    let (source, description) = program(seed, 32, parties);
     let inputs = random_inputs(seed, &description);
-    let plans = planned(&write(&with_sharings(&source, pick), &description), 3, 64, variants);
+    let plans = planned(&write(&with_sharings(&source, pick), &description), parties, 64, variants);
     let plan = read(&plans.program).description().plan.clone().expect("planned");
     let rounds = plan.costs[totals::ROUNDS];
     assert!(rounds > 1, "there is something to count");
-    assert_eq!(rounds_on_the_wire(&plans, 3, &inputs), rounds, "seed {seed}");
+    [rounds, rounds_on_the_wire(&plans, parties, &inputs)]
+}
+
+#[test]
+fn rounds_of_half_gates_are_those_on_the_wire() {
+    for seed in 0..8 {
+        let mut random = SeededRng::new(seed);
+        let y2a = VariantChoice::of(seed).y2a;
+        let variants = VariantChoice {
+            y2a,
+            two_party_scheme: GarblingScheme::HalfGates,
+            ..VariantChoice::default()
+        };
+        let [rounds, on_the_wire] = rounds_of(2, 7400 + seed, variants, |instruction| match random
+            .below(if seed < 2 { 1 } else { 3 })
+        {
+            1 if can_be_additive(instruction) => Sharing::Arithmetic,
+            2 => Sharing::Boolean,
+            _ => Sharing::Garbled,
+        });
+        assert_eq!(on_the_wire, rounds, "seed {seed}");
+    }
 }
 
 #[test]
@@ -116,7 +157,7 @@ fn chain(links: u64) -> (Vec<Instruction>, Description) {
     }
     let output = Instruction::new(Op::Output, additive, 20);
     push(output, &[all.expect("there are links")]);
-    let (_, mut description) = program(1, 16);
+    let (_, mut description) = program(1, 16, 3);
     let column = phineus_bytecode::Column {
         name: "x".to_owned(),
         element: ElementType::unsigned(16),
@@ -180,7 +221,7 @@ fn a_star_opens_in_fewer_bytes_and_twice_the_rounds() {
     };
     // Of a program each of whose rounds opens something.
     let mut programs = (7300..7320).map(|seed| {
-        let (source, description) = program(seed, 32);
+        let (source, description) = program(seed, 32, 3);
         let program = write(&with_sharings(&source, |_| Sharing::Boolean), &description);
         (costs(&program, Broadcast::Direct), costs(&program, Broadcast::Star))
     });
