@@ -12,7 +12,7 @@ use crate::word::Word;
 
 /// The streams of a run.
 pub struct Streams<'a> {
-    /// Header and words.
+    /// Header and words; none if they are in memory beside the device.
     pub quads: &'a [u64],
     /// Labels in the order of the loads: of false to garble, active ones to evaluate.
     pub labels: &'a [Block],
@@ -63,10 +63,27 @@ pub trait OverlayDevice {
     /// Writes register `number` of those that begin at `register`.
     fn write(&mut self, register: Register, number: u8, value: u32);
 
+    /// Where the words of the stream begin in the memory of each cell; none if the host sends them.
+    fn words_in_memory(&self) -> Option<WordsInMemory> {
+        None
+    }
+
     /// Moves the streams on from where `moved` says, and adds to it what was moved. A device waits for nothing while
     /// its host is between two transfers.
     fn transfer(&mut self, streams: Streams<'_>, moved: &mut Moved) -> Pause;
 }
+
+/// Words that were put into memory beside the device, where each cell has its lanes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WordsInMemory {
+    /// Address of the first, a multiple of [`MEMORY_BEAT_BYTES`]; the same in the memory of every cell.
+    pub base: u64,
+    /// Their number, with the header.
+    pub count: u32,
+}
+
+/// Bytes that a memory port of the device reads in a cycle.
+pub const MEMORY_BEAT_BYTES: u64 = 64;
 
 /// What garbling gives.
 pub struct Garbled {
@@ -137,7 +154,7 @@ pub fn garble_in_pieces(
 ) -> Result<DeviceResult, OverlayError> {
     write_block(device, registers::START, start);
     write_block(device, registers::DELTA, delta.block());
-    device.write(registers::CONTROL, 0, registers::CONTROL_GARBLE);
+    begin(device, registers::CONTROL_GARBLE)?;
     let ended = transfer(device, stream, inputs, &[], give);
     write_block(device, registers::DELTA, Block::ZERO);
     ended
@@ -158,7 +175,7 @@ pub fn evaluate(
     rows: &[u8],
 ) -> Result<DeviceResult, OverlayError> {
     write_block(device, registers::START, start);
-    device.write(registers::CONTROL, 0, registers::CONTROL_EVALUATE);
+    begin(device, registers::CONTROL_EVALUATE)?;
     let row = |gate: usize| {
         let place = gate * GarbledGate::BYTES;
         let row = &rows[place..place + GarbledGate::BYTES];
@@ -170,6 +187,30 @@ pub fn evaluate(
     let place = |word: Word| if word.has_and() { row(word.index as usize) } else { unused };
     let rows: Vec<GarbledGate> = beats.map(place).collect();
     transfer(device, stream, inputs, &rows, &mut |_| true)
+}
+
+/// Times that the host looks whether reads of the run before have ended. A memory takes much less long for them.
+const LOOKS_MAX: u32 = 1 << 16;
+
+/// Begins a run, when the device is ready for it.
+fn begin(device: &mut dyn OverlayDevice, control: u32) -> Result<(), OverlayError> {
+    let is_busy = |device: &mut dyn OverlayDevice| {
+        device.read(registers::STATUS) & registers::STATUS_BUSY != 0
+    };
+    if (0..LOOKS_MAX).all(|_| is_busy(device)) {
+        return Err(OverlayError::Stopped { word: 0, reason: "it is in another run" });
+    }
+    let Some(WordsInMemory { base, count }) = device.words_in_memory() else {
+        device.write(registers::CONTROL, 0, control);
+        return Ok(());
+    };
+    device.write(registers::WORD_COUNT, 0, count);
+    for cell in 0..device.read(registers::CELLS) as u8 {
+        device.write(registers::WORD_BASE, 2 * cell, base as u32);
+        device.write(registers::WORD_BASE, 2 * cell + 1, (base >> 32) as u32);
+    }
+    device.write(registers::CONTROL, 0, control | registers::CONTROL_FROM_MEMORY);
+    Ok(())
 }
 
 fn write_block(device: &mut dyn OverlayDevice, register: Register, value: Block) {
@@ -196,11 +237,12 @@ fn transfer(
     let row_count = if rows_in.is_empty() { stream.and_count() } else { 0 };
     let mut space = [GarbledGate::default(); PIECE_ROWS];
     let mut moved = Moved::default();
+    let quads = if device.words_in_memory().is_some() { &[][..] } else { &stream.quads };
     loop {
         let before = moved.rows;
         let free = ((row_count - before) as usize).min(PIECE_ROWS);
         let streams = Streams {
-            quads: &stream.quads,
+            quads,
             labels: &labels,
             label_results: &label_results,
             rows_in,

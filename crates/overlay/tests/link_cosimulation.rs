@@ -5,7 +5,7 @@ mod circuits;
 use phineus_bytecode::random::Seeds;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_overlay::device::garble;
-use phineus_overlay::link::{HostLink, LinkedHost, Prediction, predict};
+use phineus_overlay::link::{HostLink, LinkedHost, MemoryTiming, Prediction, predict};
 use phineus_overlay::netlist::Netlist;
 use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
@@ -47,6 +47,9 @@ fn compare(
     prg.fill_blocks(&mut inputs);
     let mut device = Simulation::open_with(stream.parameters.cells).expect("there is a model");
     device.link_to(LinkedHost::new(stream, link, clock_mhz));
+    if let Some(rate) = link.memory_rate {
+        device.put_words(stream, 0, MemoryTiming::new(rate, stream.parameters.cells, clock_mhz));
+    }
     let garbled = garble(&mut device, stream, (start, &delta), &inputs).expect("it runs");
     let host = device.take_host().expect("it had a link");
     let name = format!("{name}, {} cells, {link:?}", stream.parameters.cells);
@@ -56,7 +59,9 @@ fn compare(
     assert_eq!(garbled.cycles, stream.cycles(), "{name}: cycles of the stream");
     assert_eq!(garbled.stalls, predicted.stalls.total(), "{name}: stalls");
     assert_eq!(host.last_arrival(), predicted.total_cycles, "{name}: end of the run");
-    assert_eq!(host.bytes(), predicted.bytes, "{name}: bytes");
+    let [in_bytes, out_bytes] = host.bytes();
+    let bytes = [in_bytes, out_bytes, device.bytes_from_memory()];
+    assert_eq!(bytes, predicted.bytes, "{name}: bytes");
     println!("{name}: {predicted:?}");
     predicted
 }

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use super::HostLink;
 use super::host::{ItemsMoved, LinkedHost, Permits};
+use super::memory::MemoryReader;
 use crate::parameters::DRAIN_CYCLES;
 use crate::stream::Stream;
 use crate::word::{WRITE_LOAD, Word, WordKind};
@@ -86,18 +87,29 @@ impl Prediction {
 /// Predicts a run that garbles the program of `stream`, at a clock in MHz.
 pub fn predict(stream: &Stream, link: &HostLink, clock_mhz: u32) -> Prediction {
     let mut host = LinkedHost::new(stream, link, clock_mhz);
+    let mut memory = MemoryReader::new(stream, link, clock_mhz);
     let mut device = Device::new(stream);
     while device.state != State::Done {
-        let permits = host.begin_cycle();
+        let mut permits = host.begin_cycle();
+        if let Some(memory) = &memory {
+            permits.word = memory.has_word();
+        }
         let moved = device.cycle(permits);
+        if let Some(memory) = &mut memory {
+            memory.end_cycle(host.cycles(), moved.word);
+        }
         host.end_cycle(moved);
     }
+    let [in_bytes, out_bytes] = host.bytes();
+    let [in_busy, out_busy] = host.busy_cycles();
+    let (memory_bytes, memory_busy) =
+        memory.map_or((0, 0), |memory| (memory.bytes(), memory.busy_cycles()));
     Prediction {
         cycles: device.cycles,
         stalls: device.stalls,
         total_cycles: host.last_arrival(),
-        busy_cycles: host.busy_cycles(),
-        bytes: host.bytes(),
+        busy_cycles: [in_busy, out_busy, memory_busy],
+        bytes: [in_bytes, out_bytes, memory_bytes],
     }
 }
 

@@ -29,6 +29,9 @@ module ovl_core #(
     input  wire                          word_valid,
     output wire                          word_ready,
     input  wire [CELLS*ovl_pkg::LANE_BITS-1:0] word_data,
+    // Words come from memory: a read failed, or the last word was given.
+    input  wire                          memory_failed,
+    input  wire                          words_ended,
     input  wire                          label_valid,
     output wire                          label_ready,
     input  wire [127:0]                  label_data,
@@ -129,6 +132,7 @@ module ovl_core #(
     wire takes_header = state == HEADER & has_word;
     assign word_pop = takes_header | (advance & takes_word);
     assign label_pop = issue & is_load;
+    wire is_short = words_ended & !has_word & (takes_word | state == HEADER);
 
     always @(posedge clk) begin
         if (reset) begin
@@ -157,7 +161,10 @@ module ovl_core #(
                     idle <= 8'd0;
                     crc <= {CELLS{32'hffff_ffff}};
                 end
-                HEADER: if (has_word) begin
+                HEADER: if (memory_failed | is_short) begin
+                    state <= FAILED;
+                    error <= memory_failed ? ovl_pkg::ERROR_MEMORY : ovl_pkg::ERROR_SHORT;
+                end else if (has_word) begin
                     crc <= crc_next;
                     if (word[31:0] != ovl_pkg::MAGIC) begin
                         state <= FAILED;
@@ -171,6 +178,9 @@ module ovl_core #(
                 RUN: if (check_fails) begin
                     state <= FAILED;
                     error <= ovl_pkg::ERROR_CHECK;
+                end else if (memory_failed | is_short) begin
+                    state <= FAILED;
+                    error <= memory_failed ? ovl_pkg::ERROR_MEMORY : ovl_pkg::ERROR_SHORT;
                 end else if (advance) begin
                     if (idle != 8'd0) idle <= idle - 8'd1;
                     else if (is_end) begin
@@ -194,13 +204,13 @@ module ovl_core #(
         end
     end
 
-    // The cells. Each sees what all of them send.
+    // The cells. Each sees what all of them send. What a run that stopped left in them does not go into the next one.
     wire [CELLS*EXPORT_BITS-1:0] exports;
     wire [CELLS*128-1:0] results;
     generate
         for (c = 0; c < CELLS; c = c + 1) begin : cells
             ovl_cell #(.BANK_BITS(BANK_BITS), .ROW_BITS(ROW_BITS), .CELLS(CELLS), .NUMBER(c)) unit (
-                .clk(clk), .reset(reset), .advance(advance), .issue(issue), .evaluate(evaluate), .start(start), .delta(delta),
+                .clk(clk), .reset(reset | go), .advance(advance), .issue(issue), .evaluate(evaluate), .start(start), .delta(delta),
                 .lane(word[c * LANE_BITS +: LANE_BITS]), .label(next_label),
                 .exports(exports), .sent(exports[c * EXPORT_BITS +: EXPORT_BITS]),
                 .output_due(outputs[c]), .result(results[c * 128 +: 128]),

@@ -47,6 +47,13 @@ package ovl_pkg;
     // The header takes 384 bits.
     localparam FIELD_BITS = ((MOVE_TO_AT + ADDRESS_BITS + 63) / 64) * 64;
     localparam LANE_BITS = FIELD_BITS < 384 ? 384 : FIELD_BITS;
+    // Bits of a beat of each memory port, of which each cell has one: a power of two. 2^BURST_BITS beats, which a burst does not
+    // exceed, are at most 4 KiB.
+    localparam MEMORY_BITS = 512;
+    localparam BURST_BITS = 4;
+    // Logarithm of the beats that are asked for before the cell takes them.
+    localparam READ_AHEAD_BITS = 7;
+
     // Of the header: cells of the device that a stream is for.
     localparam HEADER_CELLS_AT = 320;
 
@@ -67,12 +74,16 @@ package ovl_pkg;
     localparam [7:0] REG_WORDS_LOW = 8'h28;
     localparam [7:0] REG_WORDS_HIGH = 8'h2c;
     localparam [7:0] REG_CELLS = 8'h30;
+    localparam [7:0] REG_WORD_COUNT = 8'h34;
     localparam [7:0] REG_START = 8'h40;
     localparam [7:0] REG_DELTA = 8'h50;
+    localparam [7:0] REG_WORD_BASE = 8'h80;
 
     // Why the device stopped.
     localparam [3:0] ERROR_NONE = 4'd0;
     localparam [3:0] ERROR_HEADER = 4'd1;
     localparam [3:0] ERROR_PARAMETERS = 4'd2;
     localparam [3:0] ERROR_CHECK = 4'd3;
+    localparam [3:0] ERROR_MEMORY = 4'd4;
+    localparam [3:0] ERROR_SHORT = 4'd5;
 endpackage
