@@ -57,7 +57,7 @@ mod verilated {
             format!(
                 "{cells}: ovl{cells}_open, ovl{cells}_close, ovl{cells}_word_lanes, \
                  ovl{cells}_write, ovl{cells}_read, ovl{cells}_run, ovl{cells}_set_memory, \
-                 ovl{cells}_store, ovl{cells}_beats_read;\n"
+                 ovl{cells}_store, ovl{cells}_beats_moved;\n"
             )
         });
         let text = format!("models! {{\n{}}}\n", lines.collect::<String>());

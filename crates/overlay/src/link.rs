@@ -5,8 +5,8 @@
 //! left. The shell of the device has a buffer for each direction: the host sends an item only if the buffer has space
 //! for it, and is told of free space at once. Words and labels come in the order in which the device needs them. Rows
 //! and results leave in the order in which the device gives them; the host always takes them. A label that the host
-//! stored is sent after it has arrived there. If words are in memory beside the device, it reads them from there
-//! itself ([`MemoryTiming`]), and the host sends labels only. Time is counted in cycles of the device, from the first in which the host may send.
+//! stored is sent after it has arrived there. If there is memory beside the device, it reads its words from
+//! there itself, and stores labels there ([`MemoryTiming`]); the host sends labels of inputs only. Time is counted in cycles of the device, from the first in which the host may send.
 //!
 //! Not modelled: descriptors, interrupts and writes of registers; packets, whose headers the rates account for; refresh
 //! of the memory.
@@ -35,8 +35,8 @@ pub struct HostLink {
     pub latency_ns: u32,
     /// Size of the buffer that the shell of the device has for each direction.
     pub buffer_bytes: u32,
-    /// Rate of the memory beside the device that the words are in, for all cells together, in millions of bytes a second; none
-    /// if the host sends them.
+    /// Rate of the memory beside the device, which has words and stored labels, for all cells together, in millions of bytes a
+    /// second; none if the host has them.
     pub memory_rate: Option<u32>,
 }
 

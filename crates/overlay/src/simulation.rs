@@ -3,10 +3,10 @@
 use phineus_crypto::{Block, GarbledGate};
 
 use crate::OverlayError;
-use crate::device::{MEMORY_BEAT_BYTES, Moved, OverlayDevice, Pause, Streams, WordsInMemory};
+use crate::device::{Moved, OverlayDevice, Pause, Streams};
 use crate::link::{ItemsMoved, LinkedHost, MemoryTiming, Permits};
+use crate::memory_image::{MEMORY_BEAT_BYTES, MemoryImage, MemoryLayout};
 use crate::registers::{self, Register};
-use crate::stream::Stream;
 
 /// Clocks without a transfer after which a run is over: longer than the drain and the longest idle times.
 const QUIET_CLOCKS_MAX: u64 = 4096;
@@ -71,13 +71,13 @@ struct Functions {
     run: unsafe extern "C" fn(*mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32,
     set_memory: unsafe extern "C" fn(*mut Model, timing: *const MemoryTiming, random: u64),
     store: unsafe extern "C" fn(*mut Model, cell: u32, address: u64, words: *const u64, count: u64),
-    beats_read: unsafe extern "C" fn(model: *mut Model) -> u64,
+    beats_moved: unsafe extern "C" fn(model: *mut Model) -> u64,
 }
 
 /// Declares the functions of the models that `build.rs` made.
 macro_rules! models {
     ($($cells:literal: $open:ident, $close:ident, $word_lanes:ident, $write:ident, $read:ident, $run:ident, $set_memory:ident,
-        $store:ident, $beats_read:ident;)*) => {
+        $store:ident, $beats_moved:ident;)*) => {
         unsafe extern "C" {
             $(
                 fn $open() -> *mut Model;
@@ -88,7 +88,7 @@ macro_rules! models {
                 fn $run(model: *mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32;
                 fn $set_memory(model: *mut Model, timing: *const MemoryTiming, random: u64);
                 fn $store(model: *mut Model, cell: u32, address: u64, words: *const u64, count: u64);
-                fn $beats_read(model: *mut Model) -> u64;
+                fn $beats_moved(model: *mut Model) -> u64;
             )*
         }
 
@@ -102,7 +102,7 @@ macro_rules! models {
             run: $run,
             set_memory: $set_memory,
             store: $store,
-            beats_read: $beats_read,
+            beats_moved: $beats_moved,
         },)*];
     };
 }
@@ -122,7 +122,7 @@ pub struct Simulation {
     clocks: u64,
     state: RawState,
     host: Option<LinkedHost>,
-    words_in_memory: Option<WordsInMemory>,
+    memory: Option<MemoryLayout>,
 }
 
 impl Simulation {
@@ -151,7 +151,7 @@ impl Simulation {
             clocks: 0,
             state: RawState::default(),
             host: None,
-            words_in_memory: None,
+            memory: None,
         }
     }
 
@@ -171,33 +171,29 @@ impl Simulation {
         self.host.take()
     }
 
-    /// Puts words into memory beside the device, at an address that is a multiple of [`MEMORY_BEAT_BYTES`]; all runs that
-    /// follow take them from there. If the host is slow at random, the memory is, too.
-    pub fn put_words(&mut self, stream: &Stream, base: u64, timing: MemoryTiming) {
-        assert_eq!(base % MEMORY_BEAT_BYTES, 0, "the port reads whole beats");
-        let (cells, lane_quads) = (self.functions.cells as usize, stream.parameters.lane_quads());
-        for cell in 0..cells {
-            let lanes = stream.quads.chunks_exact(lane_quads).skip(cell).step_by(cells);
-            let quads: Vec<u64> = lanes.flatten().copied().collect();
-            let words = 2 * quads.len() as u64;
+    /// Puts memory beside the device, from which all runs that follow take their words, and in which they store labels. If
+    /// the host is slow at random, the memory is, too.
+    pub fn put_memory(&mut self, image: &MemoryImage, timing: MemoryTiming) {
+        assert_eq!(image.quads.len(), self.functions.cells as usize, "each cell has one");
+        for (cell, quads) in (0..).zip(&image.quads) {
+            let (base, words) = (image.layout.base, 2 * quads.len() as u64);
             // SAFETY: the model lives as long as `self`, and copies so many words of 32 bits from the slice.
-            unsafe { (self.functions.store)(self.model, cell as u32, base, quads.as_ptr(), words) }
+            unsafe { (self.functions.store)(self.model, cell, base, quads.as_ptr(), words) }
         }
         // SAFETY: as above; it copies the numbers.
         unsafe { (self.functions.set_memory)(self.model, &timing, self.stall_seed) }
-        let count = (stream.quads.len() / lane_quads / cells) as u32;
-        self.words_in_memory = Some(WordsInMemory { base, count });
+        self.memory = Some(image.layout);
     }
 
-    /// States other words than [`Simulation::put_words`] has put there.
-    pub fn state_words(&mut self, words: WordsInMemory) {
-        self.words_in_memory = Some(words);
+    /// States another layout than that of the memory that was put there.
+    pub fn state_layout(&mut self, layout: MemoryLayout) {
+        self.memory = Some(layout);
     }
 
-    /// Bytes that came from memory.
-    pub fn bytes_from_memory(&self) -> u64 {
+    /// Bytes of the beats that were read and written.
+    pub fn memory_bytes(&self) -> u64 {
         // SAFETY: the model lives as long as `self`.
-        MEMORY_BEAT_BYTES * unsafe { (self.functions.beats_read)(self.model) }
+        MEMORY_BEAT_BYTES * unsafe { (self.functions.beats_moved)(self.model) }
     }
 
     /// Clocks that runs took, with those in which the device waited.
@@ -228,8 +224,8 @@ impl OverlayDevice for Simulation {
         }
     }
 
-    fn words_in_memory(&self) -> Option<WordsInMemory> {
-        self.words_in_memory
+    fn memory(&self) -> Option<MemoryLayout> {
+        self.memory
     }
 
     fn transfer(&mut self, streams: Streams<'_>, moved: &mut Moved) -> Pause {

@@ -1,20 +1,19 @@
-//! The simulated RTL with its words in memory, which it reads by AXI4: rows byte for byte, cycles as predicted, and what
-//! happens if the memory fails or the words end too early.
+//! The simulated RTL with memory beside it, from which it reads its words by AXI4, and in which it stores labels: rows byte
+//! for byte, cycles as predicted, and what happens if the memory fails or the words end too early.
 
 mod circuits;
 
 use phineus_bytecode::random::{SeededRng, Seeds};
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use phineus_overlay::OverlayError;
-use phineus_overlay::device::{
-    Garbled, MEMORY_BEAT_BYTES, OverlayDevice, WordsInMemory, evaluate, garble,
-};
+use phineus_overlay::device::{Garbled, OverlayDevice, evaluate, garble};
 use phineus_overlay::link::MemoryTiming;
+use phineus_overlay::memory_image::{MEMORY_BEAT_BYTES, MemoryImage, MemoryLayout};
 use phineus_overlay::netlist::Netlist;
 use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
 use phineus_overlay::registers;
-use phineus_overlay::schedule::schedule;
+use phineus_overlay::schedule::{STORED, schedule};
 use phineus_overlay::simulation::Simulation;
 use phineus_overlay::software::{compute_in_clear, garble_in_software};
 use phineus_overlay::stream::Stream;
@@ -73,13 +72,13 @@ fn words_from_memory_garble_as_in_software() {
                 let base = MEMORY_BEAT_BYTES * random.below(1 << 40);
                 let device = Simulation::open_with(cells).expect("there is a model");
                 let mut device = device.with_stalls(stall_seed);
-                device.put_words(&stream, base, fast(cells));
+                device.put_memory(&MemoryImage::new(&stream, base), fast(cells));
                 let garbled = compare(&mut device, (netlist, &stream), seed);
                 println!("{name}, {cells} cells, base {base:#x}: {} stalls", garbled.stalls);
-                // Such a memory is always ahead of the device.
-                assert!(stall_seed != 0 || garbled.stalls == 0, "{name}: {}", garbled.stalls);
+                // Such a memory is always ahead of the device, but for the first burst, which may be short.
+                assert!(stall_seed != 0 || garbled.stalls <= 4, "{name}: {}", garbled.stalls);
                 let word_bytes = 8 * stream.quads.len() as u64;
-                let extra = device.bytes_from_memory() - 2 * word_bytes;
+                let extra = device.memory_bytes() - 2 * word_bytes;
                 assert!(extra < 2 * u64::from(cells) * MEMORY_BEAT_BYTES, "nothing is read twice");
             }
         }
@@ -112,24 +111,63 @@ fn wrong_memory_stops_the_device() {
             let device = Simulation::open_with(cells).expect("there is a model");
             let mut device = device.with_stalls(stall_seed);
             let mut cut = stream.clone();
-            cut.quads.truncate(size * (1 + random.below(u64::from(count) - 1) as usize));
-            device.put_words(&cut, 0, fast(cells));
+            cut.quads.truncate(size * (1 + random.below(u64::from(count) - 3) as usize));
+            let cut = MemoryImage::new(&cut, 0);
+            device.put_memory(&cut, fast(cells));
             assert_eq!(stop(&mut device, &stream), "the words in memory end before the stream");
             // The rest is outside of the memory.
-            device.state_words(WordsInMemory { base: 0, count });
-            let reason = "the memory with the words answers with an error";
+            let whole = MemoryLayout { word_count: count, ..cut.layout };
+            device.state_layout(whole);
+            let reason = "the memory answers with an error";
             assert_eq!(stop(&mut device, &stream), reason);
-            device.state_words(WordsInMemory { base: 1 << 50, count });
+            device.state_layout(MemoryLayout { base: 1 << 50, ..whole });
             assert_eq!(stop(&mut device, &stream), reason);
-            device.state_words(WordsInMemory { base: 0, count: 0 });
+            device.state_layout(MemoryLayout { word_count: 0, ..whole });
             assert_eq!(stop(&mut device, &stream), "the words in memory end before the stream");
             let mut damaged = stream.clone();
             damaged.quads[size * 50 + 1] ^= 1 << random.below(64);
-            device.put_words(&damaged, 4096, fast(cells));
+            device.put_memory(&MemoryImage::new(&damaged, 4096), fast(cells));
             assert_eq!(stop(&mut device, &stream), "a check word does not match");
-            device.put_words(&stream, 64, fast(cells));
+            device.put_memory(&MemoryImage::new(&stream, 64), fast(cells));
             compare(&mut device, (&netlist, &stream), seed);
         }
+    }
+}
+
+#[test]
+fn labels_that_do_not_fit_are_stored_in_memory() {
+    let seed = Seeds::fresh().draw();
+    for (cells, gates) in [(1, 600_000), (2, 900_000)] {
+        let netlist = circuits::random_within(seed, gates, usize::MAX);
+        let stream = compiled(&netlist, cells);
+        let stored = stream.outputs.iter().filter(|&number| number & STORED != 0).count();
+        assert!(stored > 0, "seed {seed}: more wires live than fit");
+        for stall_seed in [0, seed | 1] {
+            let device = Simulation::open_with(cells).expect("there is a model");
+            let mut device = device.with_stalls(stall_seed);
+            device.put_memory(&MemoryImage::new(&stream, 1 << 20), fast(cells));
+            let garbled = compare(&mut device, (&netlist, &stream), seed);
+            println!("{gates} gates, {cells} cells, {stored} stored: {} stalls", garbled.stalls);
+        }
+    }
+}
+
+/// Errors of labels stop the device, too.
+#[test]
+fn a_memory_without_space_for_labels_stops_the_device() {
+    let seed = Seeds::fresh().draw();
+    let netlist = circuits::random_within(seed, 600_000, usize::MAX);
+    let stream = compiled(&netlist, 1);
+    let mut device = Simulation::open();
+    let image = MemoryImage::new(&stream, 0);
+    let outside = 1 << 30;
+    for layout in [
+        MemoryLayout { label_offset: outside, ..image.layout },
+        MemoryLayout { fill_offset: outside, ..image.layout },
+    ] {
+        device.put_memory(&image, fast(1));
+        device.state_layout(layout);
+        assert_eq!(stop(&mut device, &stream), "the memory answers with an error", "seed {seed}");
     }
 }
 
@@ -143,9 +181,9 @@ fn a_device_waits_for_reads_of_a_stopped_run() {
     let mut device = Simulation::open();
     // A beat in 64 cycles.
     let slow = MemoryTiming { latency_cycles: 50, cycle_ticks: 1, byte_ticks: 1 };
-    device.put_words(&damaged, 0, slow);
+    device.put_memory(&MemoryImage::new(&damaged, 0), slow);
     device.write(registers::WORD_COUNT, 0, 1000);
-    let control = registers::CONTROL_GARBLE | registers::CONTROL_FROM_MEMORY;
+    let control = registers::CONTROL_GARBLE | registers::CONTROL_MEMORY;
     device.write(registers::CONTROL, 0, control);
     let statuses = std::iter::repeat_with(|| device.read(registers::STATUS)).take(1000);
     let mut stopped = statuses.skip_while(|&status| registers::error_meaning(status).is_none());
@@ -153,6 +191,6 @@ fn a_device_waits_for_reads_of_a_stopped_run() {
     assert_eq!(registers::error_meaning(status), Some("the stream is for other parameters"));
     assert_eq!(status & registers::STATUS_BUSY, registers::STATUS_BUSY, "reads are outstanding");
     drop(stopped);
-    device.put_words(&stream, 0, fast(1));
+    device.put_memory(&MemoryImage::new(&stream, 0), fast(1));
     compare(&mut device, (&netlist, &stream), 1);
 }

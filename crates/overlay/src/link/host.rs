@@ -101,7 +101,7 @@ impl Inlet {
     }
 }
 
-/// The host of one run that garbles, with its link. Words in memory do not concern it.
+/// The host of one run that garbles, with its link. Words and labels in memory do not concern it.
 pub struct LinkedHost {
     cycle: u64,
     buffer_bytes: u64,
@@ -131,7 +131,8 @@ impl LinkedHost {
     /// A host that has sent nothing, for a device of a clock in MHz.
     pub fn new(stream: &Stream, link: &HostLink, clock_mhz: u32) -> LinkedHost {
         let pipe = |rate| Pipe::new(rate, clock_mhz, link.latency_ns);
-        let from_host = items(stream, link.memory_rate.is_some());
+        let has_memory = link.memory_rate.is_some();
+        let from_host = items(stream, has_memory);
         let word_bytes = stream.parameters.word_bytes() as u64;
         let slowest = link.in_rate.min(link.out_rate).min(link.memory_rate.unwrap_or(u32::MAX));
         let word_cycles = word_bytes * u64::from(clock_mhz) / u64::from(slowest);
@@ -139,7 +140,7 @@ impl LinkedHost {
             cycle: 0,
             buffer_bytes: link.buffer_bytes.into(),
             word_bytes,
-            sends_words: link.memory_rate.is_none(),
+            sends_words: !has_memory,
             cells: stream.parameters.cells.into(),
             from_host: Inlet::new(pipe(link.in_rate), from_host),
             to_host: pipe(link.out_rate),
@@ -147,7 +148,7 @@ impl LinkedHost {
             leaving_bytes: 0,
             results_in_transit: VecDeque::new(),
             results_at_host: 0,
-            label_results: load_results(stream),
+            label_results: load_results(stream, has_memory),
             words_there: 0,
             labels_there: 0,
             last_arrival: 0,
@@ -239,10 +240,12 @@ impl LinkedHost {
     }
 }
 
-/// What the host sends: the header, then a label before the word that loads it; without words if they are in memory.
+/// What the host sends: the header, then a label before the word that loads it; without words and stored labels if they
+/// are in memory.
 fn items(stream: &Stream, has_memory: bool) -> Vec<Kind> {
     let mut items = Vec::new();
-    let is_load = |lanes: Vec<Word>| lanes.iter().any(|lane| lane.writes[WRITE_LOAD].is_some());
+    let is_given = |lane: &Word| lane.writes[WRITE_LOAD].is_some() && !(has_memory && lane.is_fill);
+    let is_load = |lanes: Vec<Word>| lanes.iter().any(is_given);
     let header = std::iter::once(false);
     for has_label in header.chain(stream.steps().map(is_load)) {
         if has_label {

@@ -120,8 +120,8 @@ void OVL_NAME(store)(Device *device, uint32_t cell, uint64_t address, const uint
     device->memory.store(cell, address, words, count);
 }
 
-// Beats that came from all memories.
-uint64_t OVL_NAME(beats_read)(Device *device) { return device->memory.beats_read(); }
+// Beats that were read and written.
+uint64_t OVL_NAME(beats_moved)(Device *device) { return device->memory.beats_moved(); }
 
 void OVL_NAME(write)(Device *device, uint32_t address, uint32_t value) {
     auto &top = *device->top;

@@ -27,6 +27,7 @@ pub(super) fn simulate(
     use phineus_crypto::{Block, Delta, Prg};
     use phineus_overlay::device::{evaluate, garble};
     use phineus_overlay::link::{HostLink, LinkedHost, MemoryTiming, predict};
+    use phineus_overlay::memory_image::MemoryImage;
     use phineus_overlay::simulation::Simulation;
     use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
     use phineus_session::failure::codes;
@@ -58,13 +59,14 @@ pub(super) fn simulate(
         device.link_to(LinkedHost::new(&compiled.stream, &link, clock_mhz));
     }
     if let Some(rate) = memory_rate {
-        device.put_words(&compiled.stream, 0, MemoryTiming::new(rate, cells, clock_mhz));
+        let timing = MemoryTiming::new(rate, cells, clock_mhz);
+        device.put_memory(&MemoryImage::new(&compiled.stream, 0), timing);
     }
     let began = Instant::now();
     let secrets = (start, &delta);
     let garbled = garble(&mut device, &compiled.stream, secrets, &inputs).map_err(failure)?;
     let seconds = began.elapsed();
-    let memory_bytes = device.bytes_from_memory();
+    let memory_bytes = device.memory_bytes();
     let ended = device.take_host().map(|host| (garbled.stalls, host.last_arrival()));
     let expected = ended.map(|_| predict(&compiled.stream, &link, clock_mhz));
     let expected = expected.map(|linked| (linked.stalls.total(), linked.total_cycles));
@@ -109,7 +111,7 @@ pub(super) fn simulate(
     if console.is_json {
         console.document(json!({
             "cells": cells,
-            "bytes_from_memory": memory_bytes,
+            "memory_bytes": memory_bytes,
             "and_gates": compiled.stream.and_count(),
             "row_bytes": rows.len(),
             "cycles": garbled.cycles,
