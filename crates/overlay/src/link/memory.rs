@@ -12,7 +12,7 @@ use crate::stream::Stream;
 const WORD_BEATS: u64 = 128;
 const BURST_BEATS: u64 = 16;
 const LIST_BEATS: u64 = 2 * BURST_BEATS;
-const FILLS: u64 = 32;
+const FILLS: u64 = 128;
 
 /// Labels to store that the port has space for.
 const STORES: u64 = 16;

@@ -56,8 +56,8 @@ package ovl_pkg;
     localparam BURST_BITS = 4;
     // Logarithm of the beats that are asked for before the cell takes them.
     localparam READ_AHEAD_BITS = 7;
-    // The same of the labels that were stored in memory.
-    localparam FILL_AHEAD_BITS = 5;
+    // The same of the labels that were stored in memory: beats of words that were asked for before them delay them.
+    localparam FILL_AHEAD_BITS = 7;
 
     // Of the header: cells of the device that a stream is for.
     localparam HEADER_CELLS_AT = 320;
