@@ -11,4 +11,6 @@ ip/overlay/rtl/ovl_fifo.sv
 ip/overlay/rtl/ovl_crc.sv
 ip/overlay/rtl/ovl_cell.sv
 ip/overlay/rtl/ovl_core.sv
+ip/overlay/rtl/ovl_reader.sv
+ip/overlay/rtl/ovl_port.sv
 ip/overlay/rtl/ovl_top.sv

@@ -56,7 +56,8 @@ mod verilated {
         let lines = cells.iter().map(|cells| {
             format!(
                 "{cells}: ovl{cells}_open, ovl{cells}_close, ovl{cells}_word_lanes, \
-                 ovl{cells}_write, ovl{cells}_read, ovl{cells}_run;\n"
+                 ovl{cells}_write, ovl{cells}_read, ovl{cells}_run, ovl{cells}_set_memory, \
+                 ovl{cells}_store, ovl{cells}_beats_moved;\n"
             )
         });
         let text = format!("models! {{\n{}}}\n", lines.collect::<String>());
@@ -151,7 +152,8 @@ mod verilated {
                     };
                 }
             }
-            fast.file(hw.join(self.shim));
+            let shim = hw.join(self.shim);
+            fast.include(shim.parent().expect("it is in a folder")).file(&shim);
             slow.compile_intermediates().iter().for_each(|object| {
                 fast.object(object);
             });

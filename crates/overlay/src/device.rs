@@ -5,6 +5,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use zeroize::Zeroizing;
 
 use crate::OverlayError;
+use crate::memory_image::MemoryLayout;
 use crate::registers::{self, Register};
 use crate::schedule::STORED;
 use crate::stream::Stream;
@@ -12,9 +13,10 @@ use crate::word::Word;
 
 /// The streams of a run.
 pub struct Streams<'a> {
-    /// Header and words.
+    /// Header and words; none if they are in memory beside the device.
     pub quads: &'a [u64],
-    /// Labels in the order of the loads: of false to garble, active ones to evaluate.
+    /// Labels in the order of the loads: of false to garble, active ones to evaluate. If there is memory beside the device,
+    /// it stores labels itself, and those are in neither this list nor the results.
     pub labels: &'a [Block],
     /// The result that a load takes its label from, if the host stores it for a time; else [`NO_RESULT`].
     pub label_results: &'a [u64],
@@ -62,6 +64,12 @@ pub trait OverlayDevice {
 
     /// Writes register `number` of those that begin at `register`.
     fn write(&mut self, register: Register, number: u8, value: u32);
+
+    /// Where the parts of a [`MemoryImage`](crate::memory_image::MemoryImage) of the stream are in memory beside the device;
+    /// none if the host sends words, and stores labels.
+    fn memory(&self) -> Option<MemoryLayout> {
+        None
+    }
 
     /// Moves the streams on from where `moved` says, and adds to it what was moved. A device waits for nothing while
     /// its host is between two transfers.
@@ -137,7 +145,7 @@ pub fn garble_in_pieces(
 ) -> Result<DeviceResult, OverlayError> {
     write_block(device, registers::START, start);
     write_block(device, registers::DELTA, delta.block());
-    device.write(registers::CONTROL, 0, registers::CONTROL_GARBLE);
+    begin(device, registers::CONTROL_GARBLE)?;
     let ended = transfer(device, stream, inputs, &[], give);
     write_block(device, registers::DELTA, Block::ZERO);
     ended
@@ -158,7 +166,7 @@ pub fn evaluate(
     rows: &[u8],
 ) -> Result<DeviceResult, OverlayError> {
     write_block(device, registers::START, start);
-    device.write(registers::CONTROL, 0, registers::CONTROL_EVALUATE);
+    begin(device, registers::CONTROL_EVALUATE)?;
     let row = |gate: usize| {
         let place = gate * GarbledGate::BYTES;
         let row = &rows[place..place + GarbledGate::BYTES];
@@ -170,6 +178,33 @@ pub fn evaluate(
     let place = |word: Word| if word.has_and() { row(word.index as usize) } else { unused };
     let rows: Vec<GarbledGate> = beats.map(place).collect();
     transfer(device, stream, inputs, &rows, &mut |_| true)
+}
+
+/// Times that the host looks whether reads of the run before have ended. A memory takes much less long for them.
+const LOOKS_MAX: u32 = 1 << 16;
+
+/// Begins a run, when the device is ready for it.
+fn begin(device: &mut dyn OverlayDevice, control: u32) -> Result<(), OverlayError> {
+    let is_busy = |device: &mut dyn OverlayDevice| {
+        device.read(registers::STATUS) & registers::STATUS_BUSY != 0
+    };
+    if (0..LOOKS_MAX).all(|_| is_busy(device)) {
+        return Err(OverlayError::Stopped { word: 0, reason: "it is in another run" });
+    }
+    let Some(layout) = device.memory() else {
+        device.write(registers::CONTROL, 0, control);
+        return Ok(());
+    };
+    device.write(registers::WORD_COUNT, 0, layout.word_count);
+    device.write(registers::FILL_OFFSET, 0, layout.fill_offset);
+    device.write(registers::FILL_COUNT, 0, layout.fill_count);
+    device.write(registers::LABEL_OFFSET, 0, layout.label_offset);
+    for cell in 0..device.read(registers::CELLS) as u8 {
+        device.write(registers::WORD_BASE, 2 * cell, layout.base as u32);
+        device.write(registers::WORD_BASE, 2 * cell + 1, (layout.base >> 32) as u32);
+    }
+    device.write(registers::CONTROL, 0, control | registers::CONTROL_MEMORY);
+    Ok(())
 }
 
 fn write_block(device: &mut dyn OverlayDevice, register: Register, value: Block) {
@@ -191,16 +226,21 @@ fn transfer(
     rows_in: &[GarbledGate],
     give: &mut dyn FnMut(&[GarbledGate]) -> bool,
 ) -> Result<DeviceResult, OverlayError> {
-    let (labels, label_results) = loads(stream, inputs);
-    let mut results = Zeroizing::new(vec![Block::ZERO; stream.outputs.len()]);
+    let has_memory = device.memory().is_some();
+    let (labels, label_results) = loads(stream, inputs, has_memory);
+    // Those that the host gets.
+    let given = |number: &&u32| !has_memory || *number & STORED == 0;
+    let given: Vec<u32> = stream.outputs.iter().filter(given).copied().collect();
+    let mut results = Zeroizing::new(vec![Block::ZERO; given.len()]);
     let row_count = if rows_in.is_empty() { stream.and_count() } else { 0 };
     let mut space = [GarbledGate::default(); PIECE_ROWS];
     let mut moved = Moved::default();
+    let quads = if has_memory { &[][..] } else { &stream.quads };
     loop {
         let before = moved.rows;
         let free = ((row_count - before) as usize).min(PIECE_ROWS);
         let streams = Streams {
-            quads: &stream.quads,
+            quads,
             labels: &labels,
             label_results: &label_results,
             rows_in,
@@ -229,25 +269,31 @@ fn transfer(
         return Err(OverlayError::Stopped { word, reason: "it waits for more of the stream" });
     }
     let is_output = |number: &u32| number & STORED == 0;
-    let output_count = stream.outputs.iter().filter(|&number| is_output(number)).count();
+    let output_count = given.iter().filter(|&number| is_output(number)).count();
     let mut outputs = vec![Block::ZERO; output_count];
-    for (&output, &label) in stream.outputs.iter().zip(&*results).filter(|(n, _)| is_output(n)) {
+    for (&output, &label) in given.iter().zip(&*results).filter(|(n, _)| is_output(n)) {
         outputs[output as usize] = label;
     }
     Ok(DeviceResult { outputs, cycles, stalls })
 }
 
-/// Labels in the order of the loads, and the results that some of them are.
-fn loads(stream: &Stream, inputs: &[Block]) -> (Zeroizing<Vec<Block>>, Vec<u64>) {
+/// Labels in the order of the loads, and the results that some of them are. With memory, those are left out.
+fn loads(stream: &Stream, inputs: &[Block], has_memory: bool) -> (Zeroizing<Vec<Block>>, Vec<u64>) {
     let load = |&number: &u32| match number & STORED {
         0 => inputs[number as usize],
         _ => Block::ZERO,
     };
-    (Zeroizing::new(stream.loads.iter().map(load).collect()), load_results(stream))
+    let is_given = |number: &&u32| !has_memory || *number & STORED == 0;
+    let labels = stream.loads.iter().filter(is_given).map(load).collect();
+    (Zeroizing::new(labels), load_results(stream, has_memory))
 }
 
-/// The result that each load takes its label from, or [`NO_RESULT`].
-pub(crate) fn load_results(stream: &Stream) -> Vec<u64> {
+/// The result that each load takes its label from, or [`NO_RESULT`]; with memory, only of those from the host.
+pub(crate) fn load_results(stream: &Stream, has_memory: bool) -> Vec<u64> {
+    if has_memory {
+        let inputs = stream.loads.iter().filter(|&number| number & STORED == 0);
+        return inputs.map(|_| NO_RESULT).collect();
+    }
     let mut stored = Vec::new();
     for (result, &number) in (0..).zip(&stream.outputs) {
         if number & STORED != 0 {

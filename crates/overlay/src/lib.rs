@@ -21,6 +21,7 @@ pub mod garbling;
 mod graph;
 pub mod link;
 mod memory;
+pub mod memory_image;
 pub mod netlist;
 pub mod operations;
 pub mod parameters;

@@ -1,23 +1,25 @@
 //! [`HostLink`]: the link between host and device, and memory beside the device, as stated numbers. Nothing of it is in
-//! the RTL: the host of the simulation keeps to them ([`LinkedHost`]), and [`predict`] computes the same without RTL.
+//! the RTL: host ([`LinkedHost`]) and memory of the simulation keep to them, and [`predict`] computes the same without RTL.
 //!
 //! Each direction carries bytes at its rate, one item after another. An item arrives a latency after its last byte
 //! left. The shell of the device has a buffer for each direction: the host sends an item only if the buffer has space
 //! for it, and is told of free space at once. Words and labels come in the order in which the device needs them. Rows
 //! and results leave in the order in which the device gives them; the host always takes them. A label that the host
-//! stored is sent after it has arrived there. If words are in memory beside the device, they come from there through a
-//! buffer of the same size. Time is counted in cycles of the device, from the first in which the host may send.
+//! stored is sent after it has arrived there. If there is memory beside the device, it reads its words from
+//! there itself, and stores labels there ([`MemoryTiming`]); the host sends labels of inputs only. Time is counted in cycles of the device, from the first in which the host may send.
 //!
 //! Not modelled: descriptors, interrupts and writes of registers; packets, whose headers the rates account for; refresh
 //! of the memory.
 
 mod host;
+mod memory;
 mod pipe;
 mod prediction;
 
 use std::str::FromStr;
 
 pub use host::{ItemsMoved, LinkedHost, Permits};
+pub use memory::MemoryTiming;
 pub use prediction::{Bound, Prediction, Stalls, predict};
 
 /// Rates and latency of a link, and of memory beside the device.
@@ -31,10 +33,10 @@ pub struct HostLink {
     pub out_rate: u32,
     /// Latency of each direction.
     pub latency_ns: u32,
-    /// Size of the buffer that the shell of the device has for each direction, and for words from memory.
+    /// Size of the buffer that the shell of the device has for each direction.
     pub buffer_bytes: u32,
-    /// Rate of the memory beside the device that the words are in, in millions of bytes a second; none if the host sends
-    /// them.
+    /// Rate of the memory beside the device, which has words and stored labels, for all cells together, in millions of bytes a
+    /// second; none if the host has them.
     pub memory_rate: Option<u32>,
 }
 

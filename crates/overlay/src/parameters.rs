@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// Version of the stream and of the register map.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// Quadwords of the header that have a meaning; a lane is at least as long.
 pub(crate) const HEADER_QUADS: usize = 6;
@@ -22,8 +22,8 @@ pub const READS: usize = 12;
 pub const WRITES: usize = 5;
 
 /// Bits of a lane that are not addresses: 12 operands, 6 terms of Z, 5 writes, output, 6 complements, end, 8 idle cycles,
-/// 32 of the gate index, move and its cell.
-const OTHER_BITS: u32 = 12 + 6 + 5 + 1 + 6 + 1 + 8 + 32 + 1 + CELL_BITS;
+/// 32 of the gate index, move and its cell, spill and fill.
+const OTHER_BITS: u32 = 12 + 6 + 5 + 1 + 6 + 1 + 8 + 32 + 1 + CELL_BITS + 2;
 
 /// Cycles from the issue of an operation to the first issue that can read its result.
 pub const AND_LATENCY: u32 = 15;

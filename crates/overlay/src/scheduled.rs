@@ -2,7 +2,7 @@
 
 use crate::word::Word;
 
-/// Mark of a label that the host stores, in [`Schedule::loads`] and [`Schedule::outputs`].
+/// Mark of a label that the host stores, or memory beside the device, in [`Schedule::loads`] and [`Schedule::outputs`].
 pub const STORED: u32 = 1 << 31;
 
 /// A scheduled program.

@@ -4,7 +4,8 @@ use phineus_crypto::{Block, GarbledGate};
 
 use crate::OverlayError;
 use crate::device::{Moved, OverlayDevice, Pause, Streams};
-use crate::link::{ItemsMoved, LinkedHost, Permits};
+use crate::link::{ItemsMoved, LinkedHost, MemoryTiming, Permits};
+use crate::memory_image::{MEMORY_BEAT_BYTES, MemoryImage, MemoryLayout};
 use crate::registers::{self, Register};
 
 /// Clocks without a transfer after which a run is over: longer than the drain and the longest idle times.
@@ -68,11 +69,15 @@ struct Functions {
     write: unsafe extern "C" fn(model: *mut Model, address: u32, value: u32),
     read: unsafe extern "C" fn(model: *mut Model, address: u32) -> u32,
     run: unsafe extern "C" fn(*mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32,
+    set_memory: unsafe extern "C" fn(*mut Model, timing: *const MemoryTiming, random: u64),
+    store: unsafe extern "C" fn(*mut Model, cell: u32, address: u64, words: *const u64, count: u64),
+    beats_moved: unsafe extern "C" fn(model: *mut Model) -> u64,
 }
 
 /// Declares the functions of the models that `build.rs` made.
 macro_rules! models {
-    ($($cells:literal: $open:ident, $close:ident, $word_lanes:ident, $write:ident, $read:ident, $run:ident;)*) => {
+    ($($cells:literal: $open:ident, $close:ident, $word_lanes:ident, $write:ident, $read:ident, $run:ident, $set_memory:ident,
+        $store:ident, $beats_moved:ident;)*) => {
         unsafe extern "C" {
             $(
                 fn $open() -> *mut Model;
@@ -81,6 +86,9 @@ macro_rules! models {
                 fn $write(model: *mut Model, address: u32, value: u32);
                 fn $read(model: *mut Model, address: u32) -> u32;
                 fn $run(model: *mut Model, streams: *mut RawStreams, state: *mut RawState) -> u32;
+                fn $set_memory(model: *mut Model, timing: *const MemoryTiming, random: u64);
+                fn $store(model: *mut Model, cell: u32, address: u64, words: *const u64, count: u64);
+                fn $beats_moved(model: *mut Model) -> u64;
             )*
         }
 
@@ -92,6 +100,9 @@ macro_rules! models {
             write: $write,
             read: $read,
             run: $run,
+            set_memory: $set_memory,
+            store: $store,
+            beats_moved: $beats_moved,
         },)*];
     };
 }
@@ -111,6 +122,7 @@ pub struct Simulation {
     clocks: u64,
     state: RawState,
     host: Option<LinkedHost>,
+    memory: Option<MemoryLayout>,
 }
 
 impl Simulation {
@@ -139,6 +151,7 @@ impl Simulation {
             clocks: 0,
             state: RawState::default(),
             host: None,
+            memory: None,
         }
     }
 
@@ -156,6 +169,31 @@ impl Simulation {
     /// The host after a run with a link; runs that follow have none.
     pub fn take_host(&mut self) -> Option<LinkedHost> {
         self.host.take()
+    }
+
+    /// Puts memory beside the device, from which all runs that follow take their words, and in which they store labels. If
+    /// the host is slow at random, the memory is, too.
+    pub fn put_memory(&mut self, image: &MemoryImage, timing: MemoryTiming) {
+        assert_eq!(image.quads.len(), self.functions.cells as usize, "each cell has one");
+        for (cell, quads) in (0..).zip(&image.quads) {
+            let (base, words) = (image.layout.base, 2 * quads.len() as u64);
+            // SAFETY: the model lives as long as `self`, and copies so many words of 32 bits from the slice.
+            unsafe { (self.functions.store)(self.model, cell, base, quads.as_ptr(), words) }
+        }
+        // SAFETY: as above; it copies the numbers.
+        unsafe { (self.functions.set_memory)(self.model, &timing, self.stall_seed) }
+        self.memory = Some(image.layout);
+    }
+
+    /// States another layout than that of the memory that was put there.
+    pub fn state_layout(&mut self, layout: MemoryLayout) {
+        self.memory = Some(layout);
+    }
+
+    /// Bytes of the beats that were read and written.
+    pub fn memory_bytes(&self) -> u64 {
+        // SAFETY: the model lives as long as `self`.
+        MEMORY_BEAT_BYTES * unsafe { (self.functions.beats_moved)(self.model) }
     }
 
     /// Clocks that runs took, with those in which the device waited.
@@ -184,6 +222,10 @@ impl OverlayDevice for Simulation {
         if register == registers::CONTROL {
             self.state = RawState { random: self.stall_seed, ..RawState::default() };
         }
+    }
+
+    fn memory(&self) -> Option<MemoryLayout> {
+        self.memory
     }
 
     fn transfer(&mut self, streams: Streams<'_>, moved: &mut Moved) -> Pause {

@@ -99,25 +99,35 @@ impl Stream {
         })
     }
 
-    /// Checks that the words have the ANDs, loads and outputs that are stated, and that labels which the host stores are
-    /// numbered in their order.
+    /// Checks that the words have the ANDs, loads and outputs that are stated, and that labels which are stored for a time
+    /// are marked, and numbered in their order.
     fn check_counts(&self) -> Result<(), OverlayError> {
         let stored = self.outputs.iter().filter(|&number| number & STORED != 0);
         let count = stored.clone().count() as u32;
         let is_numbered = stored.zip(0..).all(|(&number, place)| number == STORED | place);
         let is_known = |&number: &u32| number & STORED == 0 || number & !STORED < count;
         let (mut ands, mut loads, mut outputs) = (0, 0, 0);
-        let mut is_gate_known = true;
+        let (mut is_gate_known, mut is_marked) = (true, true);
+        let is_stored = |numbers: &[u32], place: usize| {
+            numbers.get(place).is_some_and(|number| number & STORED != 0)
+        };
         for lanes in self.steps() {
-            loads += usize::from(lanes.iter().any(|word| word.writes[WRITE_LOAD].is_some()));
-            outputs += lanes.iter().filter(|word| word.is_output).count();
+            let mut loading = lanes.iter().filter(|word| word.writes[WRITE_LOAD].is_some());
+            let is_fill = is_stored(&self.loads, loads);
+            loads += usize::from(loading.clone().next().is_some());
+            is_marked &= loading.all(|word| word.is_fill == is_fill);
+            for word in lanes.iter().filter(|word| word.is_output) {
+                is_marked &= word.is_spill == is_stored(&self.outputs, outputs);
+                outputs += 1;
+            }
             for word in lanes.iter().filter(|word| word.has_and()) {
                 ands += 1;
                 is_gate_known &= u64::from(word.index) < self.and_count();
             }
         }
         let counts = (self.and_count(), self.loads.len(), self.outputs.len());
-        let is_right = is_numbered && is_gate_known && (ands, loads, outputs) == counts;
+        let is_right =
+            is_numbered && is_gate_known && is_marked && (ands, loads, outputs) == counts;
         match is_right && self.loads.iter().all(is_known) {
             true => Ok(()),
             false => Err(OverlayError::Corrupt { word: self.word_count() }),

@@ -3,7 +3,8 @@
 //! From the lowest bit: 12 read addresses, 5 write addresses (AND, X, Y, load, Z), 12 flags of operands of the AND, X and
 //! Y, 6 flags of terms of Z, 5 flags of the writes, the output flag, 6 complements (a, b, post, X, Y, Z), the end flag, 8
 //! bits of idle cycles after the word, 32 bits of the gate index; whether the result of X goes to another cell, the number
-//! of that cell (4 bits), and the address there. End flag and idle cycles are the same in all lanes of a word. A check word has
+//! of that cell (4 bits), and the address there; whether the result of X is stored for a time, and whether the label that is
+//! loaded was. End flag and idle cycles are the same in all lanes of a word. A check word has
 //! the end flag, no operation, and the CRC-32 in the index; the last word has the end flag and 255 idle cycles as well.
 //!
 //! XOR unit Z has no read ports of its own. It adds any of the labels that the six ports of the AND read, whether or not
@@ -82,8 +83,12 @@ pub struct Word {
     pub terms: [bool; AND_PORTS],
     /// Labels that are written: AND, X, Y, load, Z.
     pub writes: [Option<Address>; WRITES],
-    /// Whether the result of XOR unit X goes to the host.
+    /// Whether the result of XOR unit X goes to the host, or to memory beside the device.
     pub is_output: bool,
+    /// Whether that result is stored for a time.
+    pub is_spill: bool,
+    /// Whether the label that is loaded was stored so.
+    pub is_fill: bool,
     /// Complements of a, b, post, X, Y, Z.
     pub nots: [bool; NOTS],
     /// Cycles without an operation that follow.
@@ -171,6 +176,8 @@ impl Word {
         bits.put(self.moved.is_some().into(), 1);
         bits.put(cell.into(), CELL_BITS as usize);
         bits.put(u64::from(row) << parameters.bank_bits | u64::from(bank), address_bits);
+        bits.put(self.is_spill.into(), 1);
+        bits.put(self.is_fill.into(), 1);
     }
 
     /// The inverse of [`Word::encode`].
@@ -197,11 +204,25 @@ impl Word {
         let (is_moved, cell) = (bits.take(1) == 1, bits.take(CELL_BITS as usize) as u8);
         let to = address(bits.take(address_bits));
         let moved = is_moved.then_some((cell, to));
+        let [is_spill, is_fill] = [(); 2].map(|()| bits.take(1) == 1);
         let (kind, idle) = match (end, idle) {
             (0, idle) => (WordKind::Issue, idle),
             (_, LAST) => (WordKind::Last, 0),
             (_, _) => (WordKind::Check, 0),
         };
-        Word { kind, reads, operands, terms, writes, is_output, nots, idle, index, moved }
+        Word {
+            kind,
+            reads,
+            operands,
+            terms,
+            writes,
+            is_output,
+            is_spill,
+            is_fill,
+            nots,
+            idle,
+            index,
+            moved,
+        }
     }
 }

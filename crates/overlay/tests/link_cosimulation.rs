@@ -5,7 +5,8 @@ mod circuits;
 use phineus_bytecode::random::Seeds;
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_overlay::device::garble;
-use phineus_overlay::link::{HostLink, LinkedHost, Prediction, predict};
+use phineus_overlay::link::{HostLink, LinkedHost, MemoryTiming, Prediction, predict};
+use phineus_overlay::memory_image::MemoryImage;
 use phineus_overlay::netlist::Netlist;
 use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
@@ -47,6 +48,10 @@ fn compare(
     prg.fill_blocks(&mut inputs);
     let mut device = Simulation::open_with(stream.parameters.cells).expect("there is a model");
     device.link_to(LinkedHost::new(stream, link, clock_mhz));
+    if let Some(rate) = link.memory_rate {
+        let timing = MemoryTiming::new(rate, stream.parameters.cells, clock_mhz);
+        device.put_memory(&MemoryImage::new(stream, 0), timing);
+    }
     let garbled = garble(&mut device, stream, (start, &delta), &inputs).expect("it runs");
     let host = device.take_host().expect("it had a link");
     let name = format!("{name}, {} cells, {link:?}", stream.parameters.cells);
@@ -56,7 +61,9 @@ fn compare(
     assert_eq!(garbled.cycles, stream.cycles(), "{name}: cycles of the stream");
     assert_eq!(garbled.stalls, predicted.stalls.total(), "{name}: stalls");
     assert_eq!(host.last_arrival(), predicted.total_cycles, "{name}: end of the run");
-    assert_eq!(host.bytes(), predicted.bytes, "{name}: bytes");
+    let [in_bytes, out_bytes] = host.bytes();
+    let bytes = [in_bytes, out_bytes, device.memory_bytes()];
+    assert_eq!(bytes, predicted.bytes, "{name}: bytes");
     println!("{name}: {predicted:?}");
     predicted
 }
@@ -91,14 +98,16 @@ fn stalls_are_as_predicted() {
     assert!(found.iter().all(|&cycles| cycles > 1000), "no kind of stall is left out: {found:?}");
 }
 
-/// A spilled label is sent again after it has arrived at the host.
+/// A spilled label is sent again after it has arrived at the host. With memory beside the device it never crosses the link.
 #[test]
-fn labels_that_the_host_stores_cross_the_link_twice() {
+fn stored_labels_cross_the_link_twice_or_never() {
     let seed = Seeds::fresh().draw();
     let netlist = circuits::random_within(seed, 600_000, usize::MAX);
     let (stream, figures) = compiled(&netlist, 1);
     assert!(figures.spills > 0, "seed {seed}: more wires live than fit");
-    for (link, memory_rate) in [("gen3x8", None), ("gen4x16", Some(60_000))] {
+    for (link, memory_rate) in
+        [("gen3x8", None), ("gen4x16", Some(60_000)), ("gen4x16", Some(10_000))]
+    {
         let link = link.parse::<HostLink>().expect("it is a link").with_memory(memory_rate);
         compare("600000 random gates", (&netlist, &stream), (&link, 200), seed);
     }

@@ -6,11 +6,12 @@ mod model;
 use phineus_bytecode::random::{SeededRng, Seeds};
 use phineus_crypto::{Block, Delta, Prg};
 use phineus_overlay::OverlayError;
+use phineus_overlay::memory_image::MemoryImage;
 use phineus_overlay::netlist::Netlist;
 use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::{CELLS_MAX, Parameters};
 use phineus_overlay::registers::REGISTERS;
-use phineus_overlay::schedule::{Figures, schedule};
+use phineus_overlay::schedule::{Figures, STORED, schedule};
 use phineus_overlay::software::garble_in_software;
 use phineus_overlay::stream::Stream;
 use phineus_overlay::word::{Word, WordKind};
@@ -33,8 +34,27 @@ fn compare(name: &str, netlist: &Netlist, parameters: Parameters, seed: u64) -> 
     assert_eq!(outputs.len(), software.1.len(), "{name}");
     assert!(outputs.iter().zip(&software.1).all(is_equal), "{name}, seed {seed}: outputs");
     assert_eq!(cycles, stream.cycles(), "{name}, seed {seed}");
+    check_image(&stream);
     assert_eq!(schedule.figures.ands, netlist.and_count, "{name}");
     schedule.figures
+}
+
+/// The parts of the memory of each cell have what the stream says.
+fn check_image(stream: &Stream) {
+    let MemoryImage { layout, quads } = MemoryImage::new(stream, 4096);
+    let stored = |numbers: &[u32]| numbers.iter().filter(|&number| number & STORED != 0).count();
+    let part = |from: u32, to: u32| 8 * from as usize..8 * to as usize;
+    let (mut fills, mut labels) = (0, 0);
+    for quads in &quads {
+        let numbers = &quads[part(layout.fill_offset, layout.label_offset)];
+        fills += numbers.iter().filter(|&&number| number != u64::MAX).count();
+        let space = (quads.len() / 2 - 4 * layout.label_offset as usize) as u64;
+        assert!(numbers.iter().all(|&number| number == u64::MAX || number < space));
+        labels += space as usize;
+    }
+    assert_eq!(fills, stored(&stream.loads));
+    assert!(labels >= stored(&stream.outputs));
+    assert_eq!(u64::from(layout.word_count), stream.word_count() + 1);
 }
 
 /// A word without the CRC of a check, which only the stream has.
@@ -129,7 +149,7 @@ fn readers_refuse_other_files() {
     let mut other = bytes.clone();
     other[4] = 9;
     let error = Stream::from_bytes(&other).expect_err("another version");
-    assert_eq!(error.to_string(), "the stream has version 9, and this program reads version 3");
+    assert_eq!(error.to_string(), "the stream has version 9, and this program reads version 4");
 }
 
 fn read(file: &str) -> String {

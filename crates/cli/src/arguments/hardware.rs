@@ -89,8 +89,8 @@ pub(crate) struct ClockArguments {
 
 #[derive(Args)]
 pub(crate) struct DeviceMemoryArguments {
-    /// The command stream is in memory beside the device, which reads this many bytes a second, as in 15gb
-    /// [without a rate: 60gb]
+    /// The command stream is in memory beside the device, which stores spilled labels there, too; all cells together move
+    /// this many bytes a second, as in 15gb [without a rate: 60gb]
     #[arg(long, value_name = "RATE", value_parser = parse_rate, require_equals = true)]
     #[arg(num_args = 0..=1, default_missing_value = MEMORY_RATE)]
     pub(crate) words_in_memory: Option<u32>,

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use phineus_crypto::GarbledGate;
 
 use super::HostLink;
-use super::MEMORY_LATENCY_NS;
 use super::pipe::{Pipe, latency_cycles};
 use crate::device::{NO_RESULT, load_results};
 use crate::stream::Stream;
@@ -20,7 +19,7 @@ const ROW_BYTES: u64 = GarbledGate::BYTES as u64;
 /// The items that are ready on the host's side in a cycle. They move if the device is ready too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permits {
-    /// The next word is in the shell.
+    /// The next word is in the shell; never if words are in memory.
     pub word: bool,
     /// The next label is in the shell.
     pub label: bool,
@@ -102,14 +101,15 @@ impl Inlet {
     }
 }
 
-/// The host of one run that garbles, with link and memory.
+/// The host of one run that garbles, with its link. Words and labels in memory do not concern it.
 pub struct LinkedHost {
     cycle: u64,
     buffer_bytes: u64,
     word_bytes: u64,
+    /// Whether words come from the host.
+    sends_words: bool,
     cells: u64,
     from_host: Inlet,
-    from_memory: Option<Inlet>,
     to_host: Pipe,
     /// When each item in the shell will have left, and its bytes.
     leaving: VecDeque<(u64, u64)>,
@@ -131,8 +131,8 @@ impl LinkedHost {
     /// A host that has sent nothing, for a device of a clock in MHz.
     pub fn new(stream: &Stream, link: &HostLink, clock_mhz: u32) -> LinkedHost {
         let pipe = |rate| Pipe::new(rate, clock_mhz, link.latency_ns);
-        let memory = |rate| Pipe::new(rate, clock_mhz, MEMORY_LATENCY_NS);
-        let (from_host, from_memory) = items(stream, link.memory_rate.is_some());
+        let has_memory = link.memory_rate.is_some();
+        let from_host = items(stream, has_memory);
         let word_bytes = stream.parameters.word_bytes() as u64;
         let slowest = link.in_rate.min(link.out_rate).min(link.memory_rate.unwrap_or(u32::MAX));
         let word_cycles = word_bytes * u64::from(clock_mhz) / u64::from(slowest);
@@ -140,15 +140,15 @@ impl LinkedHost {
             cycle: 0,
             buffer_bytes: link.buffer_bytes.into(),
             word_bytes,
+            sends_words: !has_memory,
             cells: stream.parameters.cells.into(),
             from_host: Inlet::new(pipe(link.in_rate), from_host),
-            from_memory: link.memory_rate.map(|rate| Inlet::new(memory(rate), from_memory)),
             to_host: pipe(link.out_rate),
             leaving: VecDeque::new(),
             leaving_bytes: 0,
             results_in_transit: VecDeque::new(),
             results_at_host: 0,
-            label_results: load_results(stream),
+            label_results: load_results(stream, has_memory),
             words_there: 0,
             labels_there: 0,
             last_arrival: 0,
@@ -171,16 +171,14 @@ impl LinkedHost {
         self.quiet_cycles_max
     }
 
-    /// Cycles in which link in, link out and memory were busy.
-    pub(super) fn busy_cycles(&self) -> [u64; 3] {
-        let memory = self.from_memory.as_ref().map_or(0, |memory| memory.pipe.busy_cycles());
-        [self.from_host.pipe.busy_cycles(), self.to_host.busy_cycles(), memory]
+    /// Cycles in which link in and link out were busy.
+    pub(super) fn busy_cycles(&self) -> [u64; 2] {
+        [self.from_host.pipe.busy_cycles(), self.to_host.busy_cycles()]
     }
 
-    /// Bytes on link in, link out and from memory.
-    pub fn bytes(&self) -> [u64; 3] {
-        let memory = self.from_memory.as_ref().map_or(0, |memory| memory.pipe.bytes());
-        [self.from_host.pipe.bytes(), self.to_host.bytes(), memory]
+    /// Bytes on link in and link out.
+    pub fn bytes(&self) -> [u64; 2] {
+        [self.from_host.pipe.bytes(), self.to_host.bytes()]
     }
 
     /// Begins a cycle: sends what can be sent; returns what may move.
@@ -198,16 +196,10 @@ impl LinkedHost {
         self.from_host.send(cycle, sizes, |label| {
             label_results[label] == NO_RESULT || label_results[label] < results_at_host
         });
-        if let Some(memory) = &mut self.from_memory {
-            memory.send(cycle, sizes, |_| true);
-        }
-        let inlets = [Some(&mut self.from_host), self.from_memory.as_mut()];
-        for inlet in inlets.into_iter().flatten() {
-            while let Some(kind) = inlet.arrival(cycle) {
-                match kind {
-                    Kind::Word => self.words_there += 1,
-                    Kind::Label => self.labels_there += 1,
-                }
+        while let Some(kind) = self.from_host.arrival(cycle) {
+            match kind {
+                Kind::Word => self.words_there += 1,
+                Kind::Label => self.labels_there += 1,
             }
         }
         let space_bytes = self.cells * ROW_BYTES + LABEL_BYTES;
@@ -220,9 +212,9 @@ impl LinkedHost {
 
     /// Ends a cycle, in which these items moved.
     pub fn end_cycle(&mut self, moved: ItemsMoved) {
-        if moved.word {
+        if moved.word && self.sends_words {
             self.words_there -= 1;
-            self.from_memory.as_mut().unwrap_or(&mut self.from_host).held_bytes -= self.word_bytes;
+            self.from_host.held_bytes -= self.word_bytes;
         }
         if moved.label {
             self.labels_there -= 1;
@@ -248,17 +240,20 @@ impl LinkedHost {
     }
 }
 
-/// What the host sends, and what comes from memory: a label before the word that loads it, and the header first.
-fn items(stream: &Stream, has_memory: bool) -> (Vec<Kind>, Vec<Kind>) {
-    let (mut from_host, mut from_memory) = (Vec::new(), Vec::new());
-    let is_load = |lanes: Vec<Word>| lanes.iter().any(|lane| lane.writes[WRITE_LOAD].is_some());
+/// What the host sends: the header, then a label before the word that loads it; without words and stored labels if they
+/// are in memory.
+fn items(stream: &Stream, has_memory: bool) -> Vec<Kind> {
+    let mut items = Vec::new();
+    let is_given = |lane: &Word| lane.writes[WRITE_LOAD].is_some() && !(has_memory && lane.is_fill);
+    let is_load = |lanes: Vec<Word>| lanes.iter().any(is_given);
     let header = std::iter::once(false);
     for has_label in header.chain(stream.steps().map(is_load)) {
         if has_label {
-            from_host.push(Kind::Label);
+            items.push(Kind::Label);
         }
-        let words = if has_memory { &mut from_memory } else { &mut from_host };
-        words.push(Kind::Word);
+        if !has_memory {
+            items.push(Kind::Word);
+        }
     }
-    (from_host, from_memory)
+    items
 }

@@ -1,4 +1,6 @@
-//! [`Pipe`]: one direction of a link, or the port of a memory.
+//! [`Pipe`]: one direction of a link, or the memory of a cell.
+
+use super::MemoryTiming;
 
 /// Carries one item after another at a rate.
 ///
@@ -34,6 +36,12 @@ impl Pipe {
             free_at: 0,
             bytes: 0,
         }
+    }
+
+    /// The pipe from a memory.
+    pub(super) fn of_memory(timing: MemoryTiming) -> Pipe {
+        let MemoryTiming { latency_cycles, cycle_ticks, byte_ticks } = timing;
+        Pipe { cycle_ticks, byte_ticks, latency_cycles, free_at: 0, bytes: 0 }
     }
 
     /// Whether an item may begin before the end of this cycle.

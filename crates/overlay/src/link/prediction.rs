@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use super::HostLink;
 use super::host::{ItemsMoved, LinkedHost, Permits};
+use super::memory::{MemoryPort, PortMoved};
 use crate::parameters::DRAIN_CYCLES;
 use crate::stream::Stream;
 use crate::word::{WRITE_LOAD, Word, WordKind};
@@ -27,7 +28,7 @@ const _: () = assert!(ROW_CYCLES < PIPELINE_CYCLES);
 pub struct Stalls {
     /// For a word.
     pub words: u64,
-    /// For a label, of an input or stored by the host.
+    /// For a label, of an input or stored for a time.
     pub labels: u64,
     /// For space for rows or results.
     pub space: u64,
@@ -86,19 +87,39 @@ impl Prediction {
 /// Predicts a run that garbles the program of `stream`, at a clock in MHz.
 pub fn predict(stream: &Stream, link: &HostLink, clock_mhz: u32) -> Prediction {
     let mut host = LinkedHost::new(stream, link, clock_mhz);
-    let mut device = Device::new(stream);
+    let mut ports = MemoryPort::all(stream, link, clock_mhz);
+    let mut device = Device::new(stream, !ports.is_empty());
     while device.state != State::Done {
-        let permits = host.begin_cycle();
-        let moved = device.cycle(permits);
+        let mut permits = host.begin_cycle();
+        if !ports.is_empty() {
+            permits.word = ports.iter().all(MemoryPort::has_word);
+            device.fills_there = cells(&ports, MemoryPort::has_fill);
+            device.stores_full = cells(&ports, MemoryPort::is_full);
+        }
+        let (moved, Cells { fills, stores }) = device.cycle(permits);
+        for (cell, port) in ports.iter_mut().enumerate() {
+            let is_of = |cells: u32| cells >> cell & 1 == 1;
+            let moved = PortMoved { word: moved.word, fill: is_of(fills), store: is_of(stores) };
+            port.end_cycle(host.cycles(), moved);
+        }
         host.end_cycle(moved);
     }
+    let [in_bytes, out_bytes] = host.bytes();
+    let [in_busy, out_busy] = host.busy_cycles();
+    let memory_bytes = ports.iter().map(MemoryPort::bytes).sum();
+    let memory_busy = ports.iter().map(MemoryPort::busy_cycles).max().unwrap_or(0);
     Prediction {
         cycles: device.cycles,
         stalls: device.stalls,
         total_cycles: host.last_arrival(),
-        busy_cycles: host.busy_cycles(),
-        bytes: host.bytes(),
+        busy_cycles: [in_busy, out_busy, memory_busy],
+        bytes: [in_bytes, out_bytes, memory_bytes],
     }
+}
+
+/// The cells of which something is true, one bit each.
+fn cells(ports: &[MemoryPort], is_true: impl Fn(&MemoryPort) -> bool) -> u32 {
+    ports.iter().rev().fold(0, |cells, port| cells << 1 | u32::from(is_true(port)))
 }
 
 /// As in `ovl_core.sv`.
@@ -120,18 +141,34 @@ struct Needs {
     rows: u64,
     has_result: bool,
     idle: u8,
+    cells: Cells,
+}
+
+/// Cells that take a label from their memory, and those that give one to it, one bit each.
+#[derive(Clone, Copy, Default)]
+struct Cells {
+    fills: u32,
+    stores: u32,
 }
 
 impl Needs {
-    fn of(lanes: &[Word]) -> Needs {
+    fn of(lanes: &[Word], has_memory: bool) -> Needs {
         let is_issue = lanes[0].kind == WordKind::Issue;
+        let loads = |lane: &Word| is_issue && lane.writes[WRITE_LOAD].is_some();
+        let is_fill = |lane: &Word| has_memory && lane.is_fill && loads(lane);
+        let gives = |lane: &Word| is_issue && lane.is_output;
+        let is_store = |lane: &Word| has_memory && lane.is_spill && gives(lane);
+        let mask = |is_true: &dyn Fn(&Word) -> bool| {
+            lanes.iter().rev().fold(0, |cells, lane| cells << 1 | u32::from(is_true(lane)))
+        };
         Needs {
             is_end: !is_issue,
             is_last: lanes[0].kind == WordKind::Last,
-            is_load: is_issue && lanes.iter().any(|lane| lane.writes[WRITE_LOAD].is_some()),
+            is_load: lanes.iter().any(|lane| loads(lane) && !is_fill(lane)),
             rows: lanes.iter().filter(|lane| is_issue && lane.has_and()).count() as u64,
-            has_result: is_issue && lanes.iter().any(|lane| lane.is_output),
+            has_result: lanes.iter().any(|lane| gives(lane) && !is_store(lane)),
             idle: lanes[0].idle,
+            cells: Cells { fills: mask(&is_fill), stores: mask(&is_store) },
         }
     }
 }
@@ -147,8 +184,11 @@ struct Device<W> {
     /// Rows of each beat in the queue.
     beats: VecDeque<u64>,
     results: u64,
-    /// Rows and results that leave the pipeline, by the number of the cycle in which the device moves.
-    due: [(u64, bool); PIPELINE_CYCLES],
+    /// Rows, results and labels to store that leave the pipeline, by the number of the cycle in which the device moves.
+    due: [(u64, bool, u32); PIPELINE_CYCLES],
+    /// Cells whose memory ports have a label, and those whose ports have no space for one.
+    fills_there: u32,
+    stores_full: u32,
     idle: u8,
     drain: u32,
     cycles: u64,
@@ -156,8 +196,8 @@ struct Device<W> {
 }
 
 impl<'a> Device<Box<dyn Iterator<Item = Needs> + 'a>> {
-    fn new(stream: &'a Stream) -> Self {
-        let mut steps = stream.steps().map(|lanes| Needs::of(&lanes));
+    fn new(stream: &'a Stream, has_memory: bool) -> Self {
+        let mut steps = stream.steps().map(move |lanes| Needs::of(&lanes, has_memory));
         let next = steps.next().unwrap_or_default();
         Device {
             steps: Box::new(steps),
@@ -167,7 +207,9 @@ impl<'a> Device<Box<dyn Iterator<Item = Needs> + 'a>> {
             labels: 0,
             beats: VecDeque::new(),
             results: 0,
-            due: [(0, false); PIPELINE_CYCLES],
+            due: [(0, false, 0); PIPELINE_CYCLES],
+            fills_there: 0,
+            stores_full: 0,
             idle: 0,
             drain: 0,
             cycles: 0,
@@ -178,7 +220,8 @@ impl<'a> Device<Box<dyn Iterator<Item = Needs> + 'a>> {
 
 impl<W: Iterator<Item = Needs>> Device<W> {
     /// One cycle, in which the host permits some items to move. Everything is decided by what is in the queues before it.
-    fn cycle(&mut self, permits: Permits) -> ItemsMoved {
+    fn cycle(&mut self, permits: Permits) -> (ItemsMoved, Cells) {
+        let mut cells = Cells::default();
         let moved = ItemsMoved {
             word: permits.word && self.words < QUEUE_ITEMS,
             label: permits.label && self.labels < QUEUE_ITEMS,
@@ -190,7 +233,7 @@ impl<W: Iterator<Item = Needs>> Device<W> {
                 self.words -= 1;
                 self.state = State::Run;
             }
-            State::Run | State::Drain => self.advance_or_wait(),
+            State::Run | State::Drain => cells = self.advance_or_wait(),
             State::Flush if self.beats.is_empty() && self.results == 0 => self.state = State::Done,
             State::Header | State::Flush | State::Done => {}
         }
@@ -200,29 +243,35 @@ impl<W: Iterator<Item = Needs>> Device<W> {
         if moved.rows > 0 {
             self.beats.pop_front();
         }
-        moved
+        (moved, cells)
     }
 
-    fn advance_or_wait(&mut self) {
+    fn advance_or_wait(&mut self) -> Cells {
         let slot = self.cycles as usize % PIPELINE_CYCLES;
-        let (rows, has_result) = self.due[slot];
+        let (rows, has_result, stores) = self.due[slot];
+        let next = self.next;
         let takes_word = self.state == State::Run && self.idle == 0;
         if rows > 0 && self.beats.len() as u64 == QUEUE_ITEMS
             || has_result && self.results == QUEUE_ITEMS
+            || stores & self.stores_full != 0
         {
             self.stalls.space += 1;
         } else if takes_word && self.words == 0 {
             self.stalls.words += 1;
-        } else if takes_word && self.next.is_load && self.labels == 0 {
+        } else if takes_word
+            && (next.is_load && self.labels == 0 || next.cells.fills & !self.fills_there != 0)
+        {
             self.stalls.labels += 1;
         } else {
             self.advance(takes_word);
+            return Cells { fills: if takes_word { next.cells.fills } else { 0 }, stores };
         }
+        Cells::default()
     }
 
     fn advance(&mut self, takes_word: bool) {
         let at = self.cycles as usize;
-        let (rows, has_result) = std::mem::take(&mut self.due[at % PIPELINE_CYCLES]);
+        let (rows, has_result, _) = std::mem::take(&mut self.due[at % PIPELINE_CYCLES]);
         if rows > 0 {
             self.beats.push_back(rows);
         }
@@ -253,6 +302,7 @@ impl<W: Iterator<Item = Needs>> Device<W> {
         self.labels -= u64::from(word.is_load);
         self.idle = word.idle;
         self.due[(at + ROW_CYCLES) % PIPELINE_CYCLES].0 = word.rows;
-        self.due[(at + RESULT_CYCLES) % PIPELINE_CYCLES].1 = word.has_result;
+        let results = &mut self.due[(at + RESULT_CYCLES) % PIPELINE_CYCLES];
+        (results.1, results.2) = (word.has_result, word.cells.stores);
     }
 }

@@ -215,6 +215,7 @@ impl Scheduler<'_> {
             }
             Kind::Fill { spill } => {
                 word.writes[WRITE_LOAD] = place;
+                word.is_fill = true;
                 self.schedule.loads.push(STORED | self.stored[spill]);
                 self.schedule.figures.fills += 1;
             }
@@ -225,7 +226,7 @@ impl Scheduler<'_> {
             }
             Kind::Spill { .. } => {
                 let number = self.stored.len() as u32;
-                word.is_output = true;
+                (word.is_output, word.is_spill) = (true, true);
                 self.stored.insert(operation, number);
                 self.schedule.outputs.push(STORED | number);
                 self.schedule.figures.spills += 1;

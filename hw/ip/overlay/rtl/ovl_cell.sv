@@ -18,13 +18,17 @@ module ovl_cell #(
     input  wire [127:0]                  start,
     input  wire [127:0]                  delta,
     input  wire [ovl_pkg::LANE_BITS-1:0] lane,
-    // The next label of the host.
+    // The label that a load takes.
     input  wire [127:0]                  label,
+    // Labels that are stored for a time go to memory, and not to the host.
+    input  wire                          stores_labels,
     // Of each cell, from the lowest bit: whether it sends, the receiving cell, the address there, the label.
     input  wire [CELLS*EXPORT_BITS-1:0]  exports,
     output wire [EXPORT_BITS-1:0]        sent,
     // The result goes to the host in this cycle.
     output wire                          output_due,
+    // The same to memory.
+    output wire                          store_due,
     output wire [127:0]                  result,
     output wire                          row_needed,
     input  wire [255:0]                  row_in,
@@ -50,21 +54,23 @@ module ovl_cell #(
     wire [READS-1:0] read_valid = operands | {{(READS - AND_PORTS){1'b0}}, terms};
     wire [WRITES-1:0] write_valid = lane[ovl_pkg::WRITE_VALID_AT +: WRITES];
     wire is_output = lane[ovl_pkg::OUTPUT_AT];
+    wire is_stored = lane[ovl_pkg::SPILL_AT] & stores_labels;
     wire [NOTS-1:0] nots = lane[ovl_pkg::NOT_AT +: NOTS];
     wire [31:0] index = lane[ovl_pkg::INDEX_AT +: 32];
 
     // Cycle t: addresses go to the banks. Cycle t + 1: labels are there.
-    reg r_and, r_x, r_y, r_z, r_load, r_output;
+    reg r_and, r_x, r_y, r_z, r_load, r_output, r_store;
     reg [NOTS-1:0] r_nots;
     reg [AND_PORTS-1:0] r_operands, r_terms;
     reg [31:0] r_index;
     reg [ADDRESS_BITS-1:0] r_and_to, r_x_to, r_y_to, r_z_to, r_load_to;
     reg [127:0] r_label;
     always @(posedge clk) begin
-        if (reset) {r_and, r_x, r_y, r_z, r_load, r_output} <= 6'b0;
+        if (reset) {r_and, r_x, r_y, r_z, r_load, r_output, r_store} <= 7'b0;
         else if (advance) begin
             {r_z, r_load, r_y, r_x, r_and} <= write_valid & {WRITES{issue}};
-            r_output <= is_output & issue;
+            r_output <= is_output & !is_stored & issue;
+            r_store <= is_output & is_stored & issue;
         end
         if (advance) begin
             r_nots <= nots;
@@ -95,13 +101,13 @@ module ovl_cell #(
     endgenerate
 
     // Cycle t + 2: operands of the AND, and results of the XOR units, which are written.
-    reg s1_and, s1_x, s1_y, s1_z, s1_output;
+    reg s1_and, s1_x, s1_y, s1_z, s1_output, s1_store;
     reg [31:0] s1_index;
     reg [ADDRESS_BITS-1:0] s1_and_to, s1_x_to, s1_y_to, s1_z_to;
     reg [127:0] s1_a, s1_b, s1_post, s1_sum_x, s1_sum_y, s1_sum_z;
     always @(posedge clk) begin
-        if (reset) {s1_and, s1_x, s1_y, s1_z, s1_output} <= 5'b0;
-        else if (advance) {s1_and, s1_x, s1_y, s1_z, s1_output} <= {r_and, r_x, r_y, r_z, r_output};
+        if (reset) {s1_and, s1_x, s1_y, s1_z, s1_output, s1_store} <= 6'b0;
+        else if (advance) {s1_and, s1_x, s1_y, s1_z, s1_output, s1_store} <= {r_and, r_x, r_y, r_z, r_output, r_store};
         if (advance) begin
             s1_index <= r_index;
             {s1_and_to, s1_x_to, s1_y_to, s1_z_to} <= {r_and_to, r_x_to, r_y_to, r_z_to};
@@ -114,6 +120,7 @@ module ovl_cell #(
         end
     end
     assign output_due = s1_output;
+    assign store_due = s1_store;
     assign result = s1_sum_x;
 
     // Cycle t + 3: what X sent to another cell is there, and is written through the load port of that cell.

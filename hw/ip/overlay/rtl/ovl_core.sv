@@ -29,6 +29,17 @@ module ovl_core #(
     input  wire                          word_valid,
     output wire                          word_ready,
     input  wire [CELLS*ovl_pkg::LANE_BITS-1:0] word_data,
+    // Words come from memory: a read failed, or the last word was given.
+    input  wire                          memory_failed,
+    input  wire                          words_ended,
+    // Labels that are stored for a time go to memory, where each cell has its own, and come from there.
+    input  wire                          stores_labels,
+    output wire [CELLS-1:0]              store,
+    output wire [CELLS*128-1:0]          store_label,
+    input  wire [CELLS-1:0]              store_full,
+    input  wire [CELLS-1:0]              fill_valid,
+    output wire [CELLS-1:0]              fill_pop,
+    input  wire [CELLS*128-1:0]          fill_label,
     input  wire                          label_valid,
     output wire                          label_ready,
     input  wire [127:0]                  label_data,
@@ -102,8 +113,9 @@ module ovl_core #(
     // Control.
     reg [7:0] idle;
     reg [4:0] drain;
-    // Of each lane: whether it loads, and the CRC of what was taken since the last check.
-    wire [CELLS-1:0] loads, lanes_fail, outputs, collisions;
+    wire [CELLS*128-1:0] results;
+    // Of each lane: whether it loads, from memory or the host, and the CRC of what was taken since the last check.
+    wire [CELLS-1:0] loads, fills, lanes_fail, outputs, stores, collisions;
     wire [CELLS*32-1:0] crc_next;
     reg [CELLS*32-1:0] crc;
     genvar c;
@@ -113,22 +125,29 @@ module ovl_core #(
                 .crc(crc[c * 32 +: 32]), .data(word[c * LANE_BITS +: LANE_BITS]), .next(crc_next[c * 32 +: 32])
             );
             assign loads[c] = word[c * LANE_BITS + ovl_pkg::WRITE_VALID_AT + 3];
+            assign fills[c] = loads[c] & word[c * LANE_BITS + ovl_pkg::FILL_AT] & stores_labels;
             assign lanes_fail[c] = word[c * LANE_BITS + ovl_pkg::INDEX_AT +: 32] != ~crc[c * 32 +: 32];
         end
     endgenerate
-    wire is_load = |loads;
+    wire is_load = |(loads & ~fills);
+    wire lacks_fill = |(fills & ~fill_valid);
     wire row_push_due = |garbled & !evaluate;
     wire output_due = |outputs;
-    wire streams_ready = !(row_push_due & row_full) & !(output_due & result_full) & !(row_needed & !has_row_in);
+    wire streams_ready = !(row_push_due & row_full) & !(output_due & result_full) & !(row_needed & !has_row_in)
+        & !(|(stores & store_full));
     wire takes_word = state == RUN && idle == 8'd0;
     wire collision = |collisions;
     wire check_fails = takes_word & has_word & is_end & |lanes_fail;
-    wire can_issue = has_word & !check_fails & (is_end | !is_load | has_label);
+    wire can_issue = has_word & !check_fails & (is_end | ((!is_load | has_label) & !lacks_fill));
     assign advance = streams_ready & (state == DRAIN | (state == RUN & (idle != 8'd0 | can_issue)));
     wire issue = advance & takes_word & !is_end;
     wire takes_header = state == HEADER & has_word;
     assign word_pop = takes_header | (advance & takes_word);
     assign label_pop = issue & is_load;
+    assign fill_pop = fills & {CELLS{issue}};
+    assign store = stores & {CELLS{advance}};
+    assign store_label = results;
+    wire is_short = words_ended & !has_word & (takes_word | state == HEADER);
 
     always @(posedge clk) begin
         if (reset) begin
@@ -157,7 +176,10 @@ module ovl_core #(
                     idle <= 8'd0;
                     crc <= {CELLS{32'hffff_ffff}};
                 end
-                HEADER: if (has_word) begin
+                HEADER: if (memory_failed | is_short) begin
+                    state <= FAILED;
+                    error <= memory_failed ? ovl_pkg::ERROR_MEMORY : ovl_pkg::ERROR_SHORT;
+                end else if (has_word) begin
                     crc <= crc_next;
                     if (word[31:0] != ovl_pkg::MAGIC) begin
                         state <= FAILED;
@@ -171,6 +193,9 @@ module ovl_core #(
                 RUN: if (check_fails) begin
                     state <= FAILED;
                     error <= ovl_pkg::ERROR_CHECK;
+                end else if (memory_failed | is_short) begin
+                    state <= FAILED;
+                    error <= memory_failed ? ovl_pkg::ERROR_MEMORY : ovl_pkg::ERROR_SHORT;
                 end else if (advance) begin
                     if (idle != 8'd0) idle <= idle - 8'd1;
                     else if (is_end) begin
@@ -194,14 +219,14 @@ module ovl_core #(
         end
     end
 
-    // The cells. Each sees what all of them send.
+    // The cells. Each sees what all of them send. What a run that stopped left in them does not go into the next one.
     wire [CELLS*EXPORT_BITS-1:0] exports;
-    wire [CELLS*128-1:0] results;
     generate
         for (c = 0; c < CELLS; c = c + 1) begin : cells
             ovl_cell #(.BANK_BITS(BANK_BITS), .ROW_BITS(ROW_BITS), .CELLS(CELLS), .NUMBER(c)) unit (
-                .clk(clk), .reset(reset), .advance(advance), .issue(issue), .evaluate(evaluate), .start(start), .delta(delta),
-                .lane(word[c * LANE_BITS +: LANE_BITS]), .label(next_label),
+                .clk(clk), .reset(reset | go), .advance(advance), .issue(issue), .evaluate(evaluate), .start(start), .delta(delta),
+                .lane(word[c * LANE_BITS +: LANE_BITS]), .label(fills[c] ? fill_label[c * 128 +: 128] : next_label),
+                .stores_labels(stores_labels), .store_due(stores[c]),
                 .exports(exports), .sent(exports[c * EXPORT_BITS +: EXPORT_BITS]),
                 .output_due(outputs[c]), .result(results[c * 128 +: 128]),
                 .row_needed(rows_needed[c]), .row_in(row_in[c * 256 +: 256]),

@@ -1,7 +1,7 @@
 // Parameters of the overlay and its register map. crates/overlay/src/parameters.rs and registers.rs have the same
 // numbers; a test of that crate compares them.
 package ovl_pkg;
-    localparam VERSION = 3;
+    localparam VERSION = 4;
     // Cells of the device, 1 to 16. ovl_top has a parameter of this name.
     localparam CELLS = 1;
     localparam CELL_BITS = 4;
@@ -27,7 +27,7 @@ package ovl_pkg;
     // Cycles after the last word.
     localparam DRAIN_CYCLES = 16;
     // A stream for other parameters has another hash in its header.
-    localparam [63:0] PARAMETER_HASH = 64'h823e417fb705b227;
+    localparam [63:0] PARAMETER_HASH = 64'h8d60c00f0360eea6;
 
     // Fields of a lane of a word, which is what one cell does; from the lowest bit.
     localparam READ_AT = 0;
@@ -45,8 +45,20 @@ package ovl_pkg;
     localparam MOVE_CELL_AT = MOVE_AT + 1;
     localparam MOVE_TO_AT = MOVE_CELL_AT + CELL_BITS;
     // The header takes 384 bits.
-    localparam FIELD_BITS = ((MOVE_TO_AT + ADDRESS_BITS + 63) / 64) * 64;
+    // The result of X that goes to the host, and the label that is loaded, are of those that are stored for a time.
+    localparam SPILL_AT = MOVE_TO_AT + ADDRESS_BITS;
+    localparam FILL_AT = SPILL_AT + 1;
+    localparam FIELD_BITS = ((FILL_AT + 64) / 64) * 64;
     localparam LANE_BITS = FIELD_BITS < 384 ? 384 : FIELD_BITS;
+    // Bits of a beat of each memory port, of which each cell has one: a power of two. 2^BURST_BITS beats, which a burst does not
+    // exceed, are at most 4 KiB.
+    localparam MEMORY_BITS = 512;
+    localparam BURST_BITS = 4;
+    // Logarithm of the beats that are asked for before the cell takes them.
+    localparam READ_AHEAD_BITS = 7;
+    // The same of the labels that were stored in memory: beats of words that were asked for before them delay them.
+    localparam FILL_AHEAD_BITS = 7;
+
     // Of the header: cells of the device that a stream is for.
     localparam HEADER_CELLS_AT = 320;
 
@@ -67,12 +79,19 @@ package ovl_pkg;
     localparam [7:0] REG_WORDS_LOW = 8'h28;
     localparam [7:0] REG_WORDS_HIGH = 8'h2c;
     localparam [7:0] REG_CELLS = 8'h30;
+    localparam [7:0] REG_WORD_COUNT = 8'h34;
     localparam [7:0] REG_START = 8'h40;
     localparam [7:0] REG_DELTA = 8'h50;
+    localparam [7:0] REG_FILL_OFFSET = 8'h60;
+    localparam [7:0] REG_FILL_COUNT = 8'h64;
+    localparam [7:0] REG_LABEL_OFFSET = 8'h68;
+    localparam [7:0] REG_WORD_BASE = 8'h80;
 
     // Why the device stopped.
     localparam [3:0] ERROR_NONE = 4'd0;
     localparam [3:0] ERROR_HEADER = 4'd1;
     localparam [3:0] ERROR_PARAMETERS = 4'd2;
     localparam [3:0] ERROR_CHECK = 4'd3;
+    localparam [3:0] ERROR_MEMORY = 4'd4;
+    localparam [3:0] ERROR_SHORT = 4'd5;
 endpackage

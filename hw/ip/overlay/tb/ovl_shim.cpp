@@ -1,12 +1,14 @@
-// Drives the Verilated ovl_top for crates/overlay: registers, and a run over the five streams.
+// Drives the Verilated ovl_top for crates/overlay: registers, a run over the five streams, and memory at the memory ports.
 //
 // It is compiled once for each number of cells, OVL_CELLS. OVL_MODEL is the class that Verilator made, OVL_HEADER its
 // header, and OVL_NAME(x) the name of function x.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
 #include OVL_HEADER
+#include "ovl_memory.h"
 #include "verilated.h"
 
 namespace {
@@ -20,22 +22,23 @@ struct Device {
     std::unique_ptr<VerilatedContext> context = std::make_unique<VerilatedContext>();
     std::unique_ptr<OVL_MODEL> top = std::make_unique<OVL_MODEL>(context.get());
 
-    void clock() {
+    OvlMemory<OVL_MODEL, OVL_CELLS> memory;
+
+    // Returns whether something moved between device and memory.
+    bool clock() {
+        bool has_moved = false;
+        if (memory.is_used()) {
+            memory.offer(*top);
+            top->eval();
+            has_moved = memory.take(*top);
+        }
         top->clk = 1;
         top->eval();
         top->clk = 0;
         top->eval();
+        return has_moved;
     }
 };
-
-// True three times of four; always true for the state 0.
-bool is_ready(uint64_t &state) {
-    if (state == 0) return true;
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (state & 3) != 0;
-}
 
 // Whether the beat of rows that is there has one of a cell: 32 bits of tkeep say so.
 bool has_row(OVL_MODEL &top, int cell) {
@@ -106,6 +109,19 @@ Device *OVL_NAME(open)() {
 void OVL_NAME(close)(Device *device) { delete device; }
 
 uint32_t OVL_NAME(word_lanes)() { return WORD_LANES; }
+
+// Memory at the ports, of stated times; `random` is as in OvlState.
+void OVL_NAME(set_memory)(Device *device, const OvlMemoryTiming *timing, uint64_t random) {
+    device->memory.set_timing(*timing, random);
+}
+
+// Puts words of 32 bits into the memory of a cell.
+void OVL_NAME(store)(Device *device, uint32_t cell, uint64_t address, const uint32_t *words, uint64_t count) {
+    device->memory.store(cell, address, words, count);
+}
+
+// Beats that were read and written.
+uint64_t OVL_NAME(beats_moved)(Device *device) { return device->memory.beats_moved(); }
 
 void OVL_NAME(write)(Device *device, uint32_t address, uint32_t value) {
     auto &top = *device->top;
@@ -212,9 +228,9 @@ uint32_t OVL_NAME(run)(Device *device, OvlStreams *s, OvlState *state) {
             memcpy(s->results + 4 * s->results_received++, &top.m_axis_result_tdata, 16);
             moved = true;
         }
+        moved |= device->clock();
         state->quiet_clocks = moved ? 0 : state->quiet_clocks + 1;
         s->clocks++;
-        device->clock();
     }
     top.s_axis_word_tvalid = top.s_axis_label_tvalid = top.s_axis_row_tvalid = 0;
     top.m_axis_row_tready = top.m_axis_result_tready = 0;

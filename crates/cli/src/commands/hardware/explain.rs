@@ -97,7 +97,7 @@ pub(super) fn explain(
         }
         if figures.spills + figures.fills > 0 {
             lines.push(format!(
-                "stored by the host {} labels, sent again {} times",
+                "stored for a time  {} labels, loaded again {} times",
                 quantity::count(figures.spills),
                 quantity::count(figures.fills)
             ));

@@ -26,7 +26,8 @@ pub(super) fn simulate(
     use phineus_crypto::SecretBit;
     use phineus_crypto::{Block, Delta, Prg};
     use phineus_overlay::device::{evaluate, garble};
-    use phineus_overlay::link::{HostLink, LinkedHost, predict};
+    use phineus_overlay::link::{HostLink, LinkedHost, MemoryTiming, predict};
+    use phineus_overlay::memory_image::MemoryImage;
     use phineus_overlay::simulation::Simulation;
     use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
     use phineus_session::failure::codes;
@@ -50,16 +51,22 @@ pub(super) fn simulate(
     let device = Simulation::open_with(cells).map_err(failure)?;
     let mut device = device.with_stalls(arguments.stalls.unwrap_or(0));
     let memory_rate = arguments.memory.words_in_memory;
-    let has_link = arguments.link.is_some() || memory_rate.is_some();
+    let is_random = arguments.stalls.is_some();
+    let has_link = arguments.link.is_some() || memory_rate.is_some() && !is_random;
     let link: HostLink = arguments.link.clone().unwrap_or_default().with_memory(memory_rate);
     let clock_mhz = arguments.clock.clock;
     if has_link {
         device.link_to(LinkedHost::new(&compiled.stream, &link, clock_mhz));
     }
+    if let Some(rate) = memory_rate {
+        let timing = MemoryTiming::new(rate, cells, clock_mhz);
+        device.put_memory(&MemoryImage::new(&compiled.stream, 0), timing);
+    }
     let began = Instant::now();
     let secrets = (start, &delta);
     let garbled = garble(&mut device, &compiled.stream, secrets, &inputs).map_err(failure)?;
     let seconds = began.elapsed();
+    let memory_bytes = device.memory_bytes();
     let ended = device.take_host().map(|host| (garbled.stalls, host.last_arrival()));
     let expected = ended.map(|_| predict(&compiled.stream, &link, clock_mhz));
     let expected = expected.map(|linked| (linked.stalls.total(), linked.total_cycles));
@@ -104,6 +111,7 @@ pub(super) fn simulate(
     if console.is_json {
         console.document(json!({
             "cells": cells,
+            "memory_bytes": memory_bytes,
             "and_gates": compiled.stream.and_count(),
             "row_bytes": rows.len(),
             "cycles": garbled.cycles,
