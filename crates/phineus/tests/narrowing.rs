@@ -209,7 +209,7 @@ fn narrowed_programs_give_what_plain_c_gives() -> Result {
     Ok(())
 }
 
-/// What sums and products on elements of a ring leave in bits is narrowed, and the plan is proven.
+/// Bits beside elements of a ring are narrowed, and the plan is proven.
 #[test]
 fn bits_beside_arithmetic_shares_are_narrowed() -> Result {
     let place = Place::new()?;

@@ -27,7 +27,7 @@ pub struct Permits {
     pub space: bool,
 }
 
-/// What moved in a cycle.
+/// Transfers of one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ItemsMoved {
     /// The device took a word.
@@ -240,8 +240,8 @@ impl LinkedHost {
     }
 }
 
-/// What the host sends: the header, then a label before the word that loads it; without words and stored labels if they
-/// are in memory.
+/// Items that the host sends, in order: the header, then a label before the word that loads it; without words and stored
+/// labels if they are in memory.
 fn items(stream: &Stream, has_memory: bool) -> Vec<Kind> {
     let mut items = Vec::new();
     let is_given = |lane: &Word| lane.writes[WRITE_LOAD].is_some() && !(has_memory && lane.is_fill);

@@ -41,7 +41,7 @@ impl MemoryTiming {
     }
 }
 
-/// What reads from memory, in the order in which addresses are taken.
+/// The readers of a port; the first one that has an address goes first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Labels,
@@ -109,7 +109,7 @@ impl Reader {
     }
 }
 
-/// What a cell takes from its port, and gives to it, in a cycle.
+/// Transfers between a cell and its port in one cycle.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PortMoved {
     /// A word.

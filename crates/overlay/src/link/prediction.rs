@@ -41,7 +41,7 @@ impl Stalls {
     }
 }
 
-/// What a run that garbles takes with a link.
+/// Cycles of a run that garbles, with a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// Cycles in which the device moves, those of the schedule.
@@ -57,7 +57,7 @@ pub struct Prediction {
     pub bytes: [u64; 3],
 }
 
-/// What limits a run.
+/// The part of the system that limits a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The cells: the schedule.
@@ -71,7 +71,7 @@ pub enum Bound {
 }
 
 impl Prediction {
-    /// What is busy in most cycles.
+    /// The part that is busy in most cycles.
     pub fn bound(&self) -> Bound {
         let [link_in, link_out, memory] = self.busy_cycles;
         let busy = [
@@ -132,7 +132,7 @@ enum State {
     Done,
 }
 
-/// What a word needs and gives.
+/// Transfers that a word waits for.
 #[derive(Clone, Copy, Default)]
 struct Needs {
     is_end: bool,

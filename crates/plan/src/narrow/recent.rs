@@ -27,7 +27,7 @@ impl<T: Copy> RecentOrders<T> {
         RecentOrders(VecDeque::with_capacity(ORDERS_MAX))
     }
 
-    /// What is remembered of those with the operands of `i`, the latest first.
+    /// Entries with the operands of `i`, the latest first.
     pub(super) fn of(&self, i: &Instruction) -> impl Iterator<Item = T> {
         let wanted = compared(i);
         let same = move |(known, _): &&(Compared, T)| Some(*known) == wanted;

@@ -268,7 +268,7 @@ impl PeerOts {
 }
 
 /// Packs the select bits of `blocks` into the first words of `bits`.
-pub(super) fn pack(blocks: &[Block], bits: &mut [u64]) {
+pub(crate) fn pack(blocks: &[Block], bits: &mut [u64]) {
     for (word, blocks) in bits.iter_mut().zip(blocks.chunks(64)) {
         let bits = blocks.iter().enumerate();
         *word = bits.fold(0, |word, (k, block)| word | block.select_u64() << k);

@@ -56,4 +56,5 @@ pub use tables::GarbledTables;
 
 pub(crate) use driver::is_linear;
 pub(crate) use evaluation::Evaluation;
+pub(crate) use links::pack;
 pub(crate) use rows::{TemplateRows, grow};

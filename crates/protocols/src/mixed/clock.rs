@@ -6,7 +6,7 @@
 /// Messages in a chain before each of the garbler and the evaluator goes on. Other parties do as the garbler.
 type Depths = [u64; 2];
 
-/// What the set-up of half gates takes: the base OTs of both at once, then the trees of the evaluator.
+/// The set-up of half gates: the base OTs of both at once, then the trees of the evaluator.
 const SET_UP: Depths = [2, 1];
 
 /// Both parties send.

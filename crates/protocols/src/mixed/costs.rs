@@ -386,7 +386,8 @@ impl MixedCosts {
             (GarblingScheme::HalfGates, Phase::Issue) => {
                 NS_PER_OT * self.replay.model.garbled_wires(instruction) as u64
             }
-            _ => 0,
+            (GarblingScheme::HalfGates, Phase::Whole | Phase::Finish)
+            | (GarblingScheme::Joint, _) => 0,
         }
     }
 
@@ -548,7 +549,9 @@ impl CostModel for MixedCosts {
                 match self.replay.model.scheme() {
                     // All of an instruction.
                     GarblingScheme::HalfGates if garbled > 0 => garbled,
-                    _ => NS_PER_INSTRUCTION + garbled + self.entering_ns(instruction),
+                    GarblingScheme::HalfGates | GarblingScheme::Joint => {
+                        NS_PER_INSTRUCTION + garbled + self.entering_ns(instruction)
+                    }
                 }
             }
         }

@@ -216,11 +216,8 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// This party's XOR shares of every party's additive share, one after the other.
     fn summand_bits(&mut self, instruction: &Instruction, operand: &[u8]) -> Words {
         let shape = Shape { sharing: Sharing::Boolean, ..instruction.shape() };
-        let (lanes, wires) = (shape.lanes as usize, shape.wires() as usize);
-        let mut elements = blank(lanes);
-        ring::load(&mut elements, operand, shape.width);
-        let mut own = Zeroizing::new(vec![0; share_bytes(shape)]);
-        to_rows(&elements, &mut own);
+        let wires = shape.wires() as usize;
+        let own = rows_of_elements(shape, operand);
         let mut share = Zeroizing::new(vec![0; own.len()]);
         let count = self.parties.count();
         let mut bits = blank(words(count * wires));
@@ -231,4 +228,13 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         }
         bits
     }
+}
+
+/// The bits of an additive share, as packed rows of `shape`.
+pub(super) fn rows_of_elements(shape: Shape, operand: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut elements = blank(shape.lanes as usize);
+    ring::load(&mut elements, operand, shape.width);
+    let mut rows = Zeroizing::new(vec![0; share_bytes(shape)]);
+    to_rows(&elements, &mut rows);
+    rows
 }

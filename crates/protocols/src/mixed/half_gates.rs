@@ -27,7 +27,7 @@ use zerocopy::IntoBytes;
 use zeroize::Zeroizing;
 
 use crate::ProtocolError;
-use crate::bmr::grow;
+use crate::bmr::{grow, pack};
 use crate::garbled::{EvaluatorAlgebra, GARBLER, GarblerAlgebra};
 use crate::shares::values::{Words, blank};
 use crate::shares::words::{put, words};
@@ -264,7 +264,7 @@ impl<C: Channel> HalfGateGarbling<C> {
         wires: &[Block],
         bits: &mut [u64],
     ) -> Result<(), ProtocolError> {
-        select_bits(wires, bits);
+        pack(wires, bits);
         let length = wires.len().div_ceil(8);
         match &mut self.side {
             Side::Garbler { algebra, .. } => {
@@ -285,16 +285,6 @@ impl<C: Channel> HalfGateGarbling<C> {
 fn shift(labels: &mut [Block], values: &[u64], delta: Block) {
     for (wire, label) in labels.iter_mut().enumerate() {
         *label ^= delta.and_bit(SecretBit::of_packed(values, wire));
-    }
-}
-
-/// This party's XOR shares of `wires`, packed.
-pub(super) fn select_bits(wires: &[Block], bits: &mut [u64]) {
-    for (word, labels) in bits.iter_mut().zip(wires.chunks(64)) {
-        *word = 0;
-        for (k, label) in labels.iter().enumerate() {
-            *word |= label.select_u64() << k;
-        }
     }
 }
 

@@ -20,24 +20,17 @@ use zeroize::Zeroizing;
 use super::clock::BOTH_SEND;
 use super::driver::MixedDriver;
 use super::flight::{ConversionFlight, Flight};
-use super::half_gates::{EnteringLabels, HalfGateGarbling, select_bits};
+use super::garbled::rows_of_elements;
+use super::half_gates::{EnteringLabels, HalfGateGarbling};
 use super::templates::{Method, method, sum_of_two};
 use crate::ProtocolError;
+use crate::bmr::pack;
 use crate::garbled::GARBLER;
 use crate::shares::client::input_values;
 use crate::shares::ring;
-use crate::shares::transpose::to_rows;
+use crate::shares::transpose::to_integers;
 use crate::shares::values::{Words, blank, with_gaps, without_gaps};
 use crate::shares::words::words;
-
-/// Integers of bits that are packed bit by bit.
-fn integers(bits: &[u64], integers: &mut [u64], width: usize) {
-    let lanes = integers.len();
-    for wire in 0..width * lanes {
-        let bit = bits[wire / 64] >> (wire % 64) & 1;
-        integers[wire % lanes] |= bit << (wire / lanes);
-    }
-}
 
 impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     fn half_gates(&mut self) -> &mut HalfGateGarbling<C> {
@@ -99,13 +92,13 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
         self.on_labels(&sum_of_two(instruction), &mut [&mut sum], &[value, &mask])?;
         let mut bits = blank(words(value.len()));
         self.half_gates().decode(&sum, &mut bits)?;
-        let width = usize::from(instruction.element.width());
-        match self.half_gates().is_garbler() {
-            true => {
-                integers(&drawn, share, width);
-                share.iter_mut().for_each(|share| *share = share.wrapping_neg());
-            }
-            false => integers(&bits, share, width),
+        let is_garbler = self.half_gates().is_garbler();
+        let shape = Shape { sharing: Sharing::Boolean, ..instruction.shape() };
+        let mut rows = Zeroizing::new(vec![0; share_bytes(shape)]);
+        with_gaps(if is_garbler { &drawn } else { &bits }, shape, &mut rows);
+        to_integers(&rows, share);
+        if is_garbler {
+            share.iter_mut().for_each(|share| *share = share.wrapping_neg());
         }
         Ok(())
     }
@@ -113,7 +106,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// This party's XOR shares of a garbled value, without gaps.
     pub(super) fn label_shares(&self, value: &[Block]) -> Words {
         let mut bits = blank(words(value.len()));
-        select_bits(value, &mut bits);
+        pack(value, &mut bits);
         bits
     }
 
@@ -163,11 +156,7 @@ impl<C: Channel, P: CorrelatedRandomness> MixedDriver<C, P> {
     /// The garbler's additive share, whose labels it knows, and the evaluator's, which takes OTs.
     fn enter_summands(&mut self, shape: Shape, operand: &[u8]) -> EnteringLabels {
         let wires = shape.wires() as usize;
-        let mut elements = blank(shape.lanes as usize);
-        ring::load(&mut elements, operand, shape.width);
-        let mut rows = Zeroizing::new(vec![0; share_bytes(shape)]);
-        to_rows(&elements, &mut rows);
-        let own = without_gaps(&rows, shape);
+        let own = without_gaps(&rows_of_elements(shape, operand), shape);
         let mut summand = Zeroizing::new(vec![Block::ZERO; wires]);
         self.half_gates().enter_known(Some(&own), &mut summand);
         let others = if self.half_gates().is_garbler() { blank(own.len()) } else { own };

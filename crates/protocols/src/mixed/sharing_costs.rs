@@ -140,7 +140,9 @@ impl MixedSharingCosts {
             + 1000
                 * match (self.terms.scheme, self.replay.model.garbled(i).duration_ns) {
                     (GarblingScheme::HalfGates, garbled @ 1..) => garbled,
-                    _ => NS_PER_INSTRUCTION,
+                    (GarblingScheme::HalfGates, 0) | (GarblingScheme::Joint, _) => {
+                        NS_PER_INSTRUCTION
+                    }
                 };
         ps += 1000 * NS_PER_OT * entering as u64;
         parts += entering_bytes(entering) * PARTS_OF_A_BYTE;

@@ -294,7 +294,24 @@ fn by_half_gates(
         Method::ArithmeticToGarbled => (costs.cost(&sum_of_two(instruction)), 0),
         // Labels of the mask, and of the sum.
         Method::GarbledToArithmetic => (costs.cost(&sum_of_two(instruction)), 2 * wires),
-        _ => return GarbledWork::default(),
+        // Without gates, or not on garbled values.
+        Method::Copy
+        | Method::ToGarbled
+        | Method::GarbledToBoolean
+        | Method::BooleanToArithmetic
+        | Method::Packed
+        | Method::Circuit
+        | Method::Ring
+        | Method::Product
+        | Method::Square
+        | Method::ArithmeticToBoolean
+        | Method::TableSet
+        | Method::TableOpen
+        | Method::PartyKey
+        | Method::SharedTable
+        | Method::SharedAdd
+        | Method::LookUp
+        | Method::Selection => return GarbledWork::default(),
     };
     GarbledWork {
         gates: cost.and_gates,

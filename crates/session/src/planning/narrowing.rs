@@ -21,8 +21,8 @@ use crate::traced::TracedFile;
 enum Scope {
     /// All values: they are bits where the program does not say otherwise.
     Everything,
-    /// What this assignment leaves in bits: the program is assigned first. A narrower sum of elements of a ring is not a
-    /// cheaper one.
+    /// Values that this assignment leaves in bits: the program is assigned first. A narrower sum of elements of a ring is
+    /// not a cheaper one.
     Bits(Assignment),
     /// Nothing: ranges of elements of a field are another stage's.
     Nothing,
@@ -220,7 +220,7 @@ fn rewritten(
     Ok(made.map(|Rewritten { output: file, written }| traced.rewritten(file, written.hash)))
 }
 
-/// What the ANDs of an operation depend on: with its width and immediates, whether it is a square.
+/// The key of the number of ANDs of an operation: with its width and immediates, whether it is a square.
 type PricedOperation = (Op, ElementType, [u64; 2], bool);
 
 /// How a program is narrowed.

@@ -329,7 +329,7 @@ fn run_shared(mut job: Job<'_>, start: RunInputs<'_>) -> Result<RunResult, Failu
             let set_up = set_up.map_err(|failure| unrevealed(failure, job.progress.cancel()))?;
             driver.with_half_gates(set_up)
         }
-        _ => driver,
+        GarblingHandle::Idle(_) | GarblingHandle::Garbling(_) => driver,
     };
     let mut recorded = CountingDriver::new(driver, description, job.progress.cancel());
     job.drive(&mut recorded, &mut memory, &watch, entered)?;
