@@ -29,7 +29,7 @@ use crate::message::MessageError;
 use crate::names::NAME_BYTES_MAX;
 
 /// Version of the protocols spoken over a channel; parties must have the same.
-pub const PROTOCOL_VERSION: u16 = 8;
+pub const PROTOCOL_VERSION: u16 = 9;
 
 const MAGIC: &[u8; 8] = b"PHINEUS\0";
 const NONCE_BYTES: usize = 16;

@@ -23,5 +23,5 @@ pub use storage::{
     DiskFigures, FrameIndex, FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN, SpillSlot, Storage,
     StorageBackend, StorageConfig, StorageError, StorageStatistics, TransferDirection,
     available_memory_bytes, children_cpu_time, forbid_core_dumps, free_bytes, io_uring_refusal,
-    memlock_limit_bytes, peak_resident_bytes, probe_disk, release_libraries, resident_bytes,
+    memlock_limit_bytes, peak_resident_bytes, probe_disk, release_code, resident_bytes,
 };

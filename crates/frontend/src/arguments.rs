@@ -40,6 +40,7 @@ pub struct Arguments {
     values: BTreeMap<String, String>,
     rows: BTreeMap<String, u64>,
     asks_for_sources: bool,
+    goes_by_levels: bool,
     used: UsedParameters,
 }
 
@@ -102,6 +103,16 @@ impl Arguments {
     /// Asks for the source line of each instruction.
     pub fn ask_for_sources(&mut self) {
         self.asks_for_sources = true;
+    }
+
+    /// Asks for networks level by level ([`Tracer::goes_by_levels`](crate::Tracer::goes_by_levels)).
+    pub fn go_by_levels(&mut self) {
+        self.goes_by_levels = true;
+    }
+
+    /// Whether networks are recorded level by level.
+    pub fn goes_by_levels(&self) -> bool {
+        self.goes_by_levels
     }
 
     /// Whether source lines are asked for.

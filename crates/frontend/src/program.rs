@@ -138,6 +138,8 @@ pub struct Traced {
     pub written: FileSummary,
     /// Source lines of the instructions, if the arguments ask for them.
     pub sources: Option<SourceMap>,
+    /// Whether it has networks that can be recorded level by level.
+    pub has_levels: bool,
 }
 
 /// Traces `program` into `output`.
@@ -153,6 +155,9 @@ pub fn trace_into(
     let mut tracer = Tracer::new(program.name(), output)?;
     if arguments.asks_for_sources() {
         tracer.note_sources();
+    }
+    if arguments.goes_by_levels() {
+        tracer.go_by_levels();
     }
     for party in program.parties_for(arguments)? {
         tracer.party(&party);

@@ -53,6 +53,9 @@ pub(crate) struct TraceState {
     pub(crate) waiting: PendingSums,
     /// Lines of the instructions, if they are asked for.
     sources: Option<NotedSources>,
+    /// Whether networks are recorded level by level, and whether anybody asked.
+    goes_by_levels: bool,
+    has_levels: bool,
     /// Conversions recorded before, by the value's name modulo their number.
     converted: [Option<SharingConversion>; CONVERSIONS_KEPT],
 }
@@ -117,6 +120,8 @@ impl Tracer {
             pending: Vec::new(),
             waiting: PendingSums::default(),
             sources: None,
+            goes_by_levels: false,
+            has_levels: false,
             converted: [None; CONVERSIONS_KEPT],
         };
         Ok(Tracer { recording: Rc::new(RefCell::new(recording)) })
@@ -130,6 +135,19 @@ impl Tracer {
     /// Whether source lines are noted.
     pub fn notes_sources(&self) -> bool {
         self.recording.borrow().sources.is_some()
+    }
+
+    /// Records networks level by level from now on.
+    pub fn go_by_levels(&self) {
+        self.recording.borrow_mut().goes_by_levels = true;
+    }
+
+    /// Whether networks such as sorts are recorded level by level, all of a level before anything of the next,
+    /// so that a level's instructions share rounds. Else they are recorded depth first, for memory that is short.
+    pub fn goes_by_levels(&self) -> bool {
+        let mut recording = self.recording.borrow_mut();
+        recording.has_levels = true;
+        recording.goes_by_levels
     }
 
     /// States the source line that what follows comes from: for front ends of other languages. Else it is the line that
@@ -192,7 +210,8 @@ impl Tracer {
         }
         let written = recording.finish_blocks()?;
         let sources = recording.sources.take().map(|sources| sources.map);
-        Ok(Traced { description: recording.description.clone(), written, sources })
+        let has_levels = recording.has_levels;
+        Ok(Traced { description: recording.description.clone(), written, sources, has_levels })
     }
 
     /// Reports a mistake of the program at the caller's line.

@@ -25,7 +25,7 @@ fn joined(first: Rows, second: &Rows) -> Rows {
 
 /// The strides below the number of lanes, of the merge of one chunk: it becomes sorted.
 #[track_caller]
-pub(crate) fn merge(key: &SortKey, direction: SortOrder, mut rows: Rows) -> Rows {
+fn merge(key: &SortKey, direction: SortOrder, mut rows: Rows) -> Rows {
     for stride in strides(&rows).rev() {
         rows = stage(rows, stride, |_, a, b| exchange(key, direction, a, b));
     }
@@ -112,28 +112,41 @@ pub(crate) fn sort(key: &SortKey, direction: SortOrder, rows: Rows) -> Rows {
 /// A power of two: all blocks of one size together, every other block the other way round.
 #[track_caller]
 fn sort_power(key: &SortKey, direction: SortOrder, mut rows: Rows) -> Rows {
-    let lanes = lane_count(&rows);
-    let mut block = 2;
-    while block < lanes {
-        let mut stride = block / 2;
-        while stride >= 1 {
-            // Comparator j of a stage belongs to block j / (block / 2). The last block of each
-            // merge ascends where the whole does, so those with an even number are turned round.
-            let per_block = block / 2;
-            let turned = |j: u32| {
-                let odd = j / per_block % 2 == 1;
-                odd == (direction == SortOrder::Descending)
-            };
-            rows = blocks(rows, stride, |a, b| {
-                let wrong = key.lt(b, a);
-                let pattern = pattern(&wrong, turned);
-                swap(&wrong.xor(&pattern), a, b)
-            });
-            stride /= 2;
-        }
-        block *= 2;
+    for stage in block_stages(lane_count(&rows)) {
+        rows = sort_blocks(key, direction, rows, stage);
     }
     merge(key, direction, rows)
+}
+
+/// A stage of sorting blocks of lanes: the lanes of a block, and the stride.
+type BlockStage = (u32, u32);
+
+/// The stages before the last merge of a sort of so many lanes, a power of two.
+pub(crate) fn block_stages(lanes: u32) -> impl Iterator<Item = BlockStage> {
+    let bits = lanes.trailing_zeros();
+    (1..bits).flat_map(|block| (0..block).rev().map(move |stride| (1 << block, 1 << stride)))
+}
+
+/// One stage of a chunk whose number of lanes is a power of two.
+#[track_caller]
+pub(crate) fn sort_blocks(
+    key: &SortKey,
+    direction: SortOrder,
+    rows: Rows,
+    (block, stride): BlockStage,
+) -> Rows {
+    // Comparator j of a stage belongs to block j / (block / 2). The last block of each merge ascends where
+    // the whole does, so those with an even number are turned round.
+    let per_block = block / 2;
+    let turned = |j: u32| {
+        let odd = j / per_block % 2 == 1;
+        odd == (direction == SortOrder::Descending)
+    };
+    blocks(rows, stride, |a, b| {
+        let wrong = key.lt(b, a);
+        let pattern = pattern(&wrong, turned);
+        swap(&wrong.xor(&pattern), a, b)
+    })
 }
 
 /// Public bits, lane `j` being `bit(j)`, beside `value`.

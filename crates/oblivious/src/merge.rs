@@ -8,7 +8,8 @@
 //! sub-networks, like the rows and columns of a six-step FFT. Dividing the bits in halves, again
 //! and again, any memory of M chunks sees sub-networks of log M levels which fit it, without
 //! knowing M (Frigo, Leiserson, Prokop, Ramachandran, "Cache-Oblivious Algorithms", FOCS 1999,
-//! section 3). The comparators and their results are the same as level by level.
+//! section 3). The comparators and their results are the same as level by level, which is how they come where
+//! the tracer goes by levels: for memory that is not short, and parties that are far from each other.
 
 use std::collections::BTreeMap;
 
@@ -122,6 +123,49 @@ impl ChunkedRecords<'_> {
         Records::from_columns(&self.tracer, self.lanes, columns)
     }
 
+    /// Whether everything comes level by level.
+    pub(crate) fn goes_by_levels(&self) -> bool {
+        self.tracer.goes_by_levels()
+    }
+
+    /// Sorts chunks by themselves, each stage of all together.
+    #[track_caller]
+    pub(crate) fn sort_all(&mut self, chunks: &[Stretch]) {
+        let lanes = self.lanes;
+        let is_whole = |rows: &Rows| lanes::lane_count(rows) == lanes && lanes.is_power_of_two();
+        for stage in lanes::block_stages(lanes.next_power_of_two()) {
+            for &Stretch { first, direction, .. } in chunks {
+                if is_whole(&self.chunks[first]) {
+                    let rows = std::mem::take(&mut self.chunks[first]);
+                    self.chunks[first] = lanes::sort_blocks(self.key, direction, rows, stage);
+                }
+            }
+        }
+        let (whole, others): (Vec<Stretch>, Vec<Stretch>) =
+            chunks.iter().partition(|chunk| is_whole(&self.chunks[chunk.first]));
+        self.merge_all(&whole);
+        others.iter().for_each(|chunk| self.sort_chunk(chunk.first, chunk.direction));
+    }
+
+    /// Merges the bitonic sequences in several stretches, each level of all together.
+    #[track_caller]
+    pub(crate) fn merge_all(&mut self, stretches: &[Stretch]) {
+        let most = stretches.iter().map(|stretch| stretch.count).max().unwrap_or(1);
+        for level in (0..most.next_power_of_two().trailing_zeros()).rev() {
+            for &stretch in stretches {
+                let mut merge = ChunkMerge { network: self, stretch };
+                let upper = (0..stretch.count).filter(|chunk| chunk >> level & 1 == 0);
+                upper.for_each(|chunk| merge.exchange(chunk, chunk + (1 << level)));
+            }
+        }
+        for level in (0..self.lanes.next_power_of_two().trailing_zeros()).rev() {
+            for &stretch in stretches {
+                let mut merge = ChunkMerge { network: self, stretch };
+                (0..stretch.count).for_each(|chunk| merge.inner_stage(chunk, 1 << level));
+            }
+        }
+    }
+
     /// Sorts chunk `index` by itself.
     #[track_caller]
     pub(crate) fn sort_chunk(&mut self, index: usize, direction: SortOrder) {
@@ -132,26 +176,45 @@ impl ChunkedRecords<'_> {
     /// Merges the bitonic sequence in the `count` chunks from `first` on.
     #[track_caller]
     pub(crate) fn merge(&mut self, first: usize, count: usize, direction: SortOrder) {
+        let stretch = Stretch { first, count, direction };
+        if self.goes_by_levels() {
+            return self.merge_all(&[stretch]);
+        }
         let bits = count.next_power_of_two().trailing_zeros();
-        let mut merge = ChunkMerge { network: self, first, count, direction };
-        merge.levels(0, 0, bits, true);
+        ChunkMerge { network: self, stretch }.levels(0, 0, bits, true);
     }
 
     /// Undoes a merge of all `count` chunks that made these decisions.
     #[track_caller]
     fn undo(&mut self, count: usize, swaps: &BTreeMap<Place, Value>) {
         let bits = count.next_power_of_two().trailing_zeros();
+        let goes_by_levels = self.goes_by_levels();
         let mut undo = ReverseMerge { chunks: &mut self.chunks, swaps };
-        undo.levels(0, 0, bits, true);
+        if !goes_by_levels {
+            return undo.levels(0, 0, bits, true);
+        }
+        for level in 0..self.lanes.next_power_of_two().trailing_zeros() {
+            (0..count).for_each(|chunk| undo.inner_stage(chunk, 1 << level));
+        }
+        for level in 0..bits {
+            let upper = (0..count).filter(|chunk| chunk >> level & 1 == 0);
+            upper.for_each(|chunk| undo.exchange(chunk, chunk + (1 << level)));
+        }
     }
+}
+
+/// `count` chunks from `first` on, and the order that they will be in.
+#[derive(Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    pub(crate) direction: SortOrder,
 }
 
 /// The merge of one stretch of chunks.
 struct ChunkMerge<'n, 'k> {
     network: &'n mut ChunkedRecords<'k>,
-    first: usize,
-    count: usize,
-    direction: SortOrder,
+    stretch: Stretch,
 }
 
 impl ChunkMerge<'_, '_> {
@@ -159,7 +222,7 @@ impl ChunkMerge<'_, '_> {
     /// afterwards, if they are the `last` levels, the strides within each chunk.
     #[track_caller]
     fn levels(&mut self, base: usize, low: u32, bits: u32, last: bool) {
-        if base >= self.count {
+        if base >= self.stretch.count {
             return;
         }
         match bits {
@@ -191,12 +254,12 @@ impl ChunkMerge<'_, '_> {
     /// Compares two chunks row by row; the second may be short or missing.
     #[track_caller]
     fn exchange(&mut self, a: usize, b: usize) {
-        if b >= self.count {
+        let Stretch { first, count, direction } = self.stretch;
+        if b >= count {
             return;
         }
-        let (a, b) = (self.first + a, self.first + b);
+        let (a, b) = (first + a, first + b);
         let ChunkedRecords { key, chunks, swaps, .. } = &mut *self.network;
-        let direction = self.direction;
         exchange_chunks(chunks, (a, b), |low, high| match swaps {
             None => exchange(key, direction, low, high),
             Some(swaps) => {
@@ -208,28 +271,35 @@ impl ChunkMerge<'_, '_> {
         });
     }
 
+    /// All strides within a chunk.
     #[track_caller]
     fn inner(&mut self, chunk: usize) {
-        if chunk >= self.count {
+        let Stretch { first, count, .. } = self.stretch;
+        if chunk < count {
+            let strides = lanes::strides(&self.network.chunks[first + chunk]);
+            strides.rev().for_each(|stride| self.inner_stage(chunk, stride));
+        }
+    }
+
+    /// One stride within a chunk, if the chunk is as long.
+    #[track_caller]
+    fn inner_stage(&mut self, chunk: usize, stride: u32) {
+        let Stretch { first, direction, .. } = self.stretch;
+        let at = first + chunk;
+        let ChunkedRecords { key, chunks, swaps, .. } = &mut *self.network;
+        if lanes::lane_count(&chunks[at]) <= stride {
             return;
         }
-        let at = self.first + chunk;
-        let ChunkedRecords { key, chunks, swaps, .. } = &mut *self.network;
-        let direction = self.direction;
-        let mut rows = std::mem::take(&mut chunks[at]);
-        let Some(swaps) = swaps else {
-            chunks[at] = lanes::merge(key, direction, rows);
-            return;
-        };
-        for stride in lanes::strides(&rows).rev() {
-            rows = lanes::stage(rows, stride, |part, low, high| {
+        let rows = std::mem::take(&mut chunks[at]);
+        chunks[at] = lanes::stage(rows, stride, |part, low, high| match swaps {
+            None => exchange(key, direction, low, high),
+            Some(swaps) => {
                 let wrong = is_wrong(key, direction, low, high);
                 let swapped = swap(&wrong, low, high);
                 swaps.insert((at, at, stride, part), wrong);
                 swapped
-            });
-        }
-        chunks[at] = rows;
+            }
+        });
     }
 }
 
@@ -305,15 +375,21 @@ impl ReverseMerge<'_> {
 
     #[track_caller]
     fn inner(&mut self, at: usize) {
-        if at >= self.chunks.len() {
+        if at < self.chunks.len() {
+            let strides = lanes::strides(&self.chunks[at]);
+            strides.for_each(|stride| self.inner_stage(at, stride));
+        }
+    }
+
+    /// One stride within a chunk, if the chunk is as long.
+    #[track_caller]
+    fn inner_stage(&mut self, at: usize, stride: u32) {
+        if lanes::lane_count(&self.chunks[at]) <= stride {
             return;
         }
-        let mut rows = std::mem::take(&mut self.chunks[at]);
-        for stride in lanes::strides(&rows) {
-            rows = lanes::stage(rows, stride, |part, low, high| {
-                swap(&self.swaps[&(at, at, stride, part)], low, high)
-            });
-        }
-        self.chunks[at] = rows;
+        let rows = std::mem::take(&mut self.chunks[at]);
+        self.chunks[at] = lanes::stage(rows, stride, |part, low, high| {
+            swap(&self.swaps[&(at, at, stride, part)], low, high)
+        });
     }
 }

@@ -22,6 +22,11 @@ fn keys(rows: &[Vec<u64>]) -> Vec<u64> {
     rows.iter().map(|row| row[0]).collect()
 }
 
+/// Each number of lanes depth first and level by level.
+fn orders<const N: usize>(lanes: [u32; N]) -> impl Iterator<Item = (u32, bool)> {
+    lanes.into_iter().flat_map(|lanes| [(lanes, false), (lanes, true)])
+}
+
 fn sorted(keys: &[u64]) -> Vec<u64> {
     let mut keys = keys.to_vec();
     keys.sort_unstable();
@@ -30,10 +35,11 @@ fn sorted(keys: &[u64]) -> Vec<u64> {
 
 #[test]
 fn sort_sorts_all_zeros_and_ones() {
-    for lanes in [1, 2, 4, 16] {
+    for (lanes, by_levels) in orders([1, 2, 4, 16]) {
         for n in 1..=10 {
-            let mut network =
-                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &SortKey::column(0))]);
+            let mut network = Traced::in_order(by_levels, (n, 1, lanes), |_, records| {
+                vec![sort(records, &SortKey::column(0))]
+            });
             for bits in 0..1u64 << n {
                 let keys_in: Vec<u64> = (0..n).map(|i| bits >> i & 1).collect();
                 let found = keys(&network.run(&rows(&keys_in))[0]);
@@ -45,9 +51,9 @@ fn sort_sorts_all_zeros_and_ones() {
 
 #[test]
 fn merge_merges_all_zeros_and_ones() {
-    for lanes in [1, 2, 4, 16] {
+    for (lanes, by_levels) in orders([1, 2, 4, 16]) {
         for n in 1..=12u64 {
-            let mut network = Traced::new(n, 1, lanes, |_, records| {
+            let mut network = Traced::in_order(by_levels, (n, 1, lanes), |_, records| {
                 vec![merge_bitonic(records, &SortKey::column(0))]
             });
             // Descending, then ascending: ones, zeros, ones.
@@ -82,8 +88,9 @@ fn two_ascending_sequences_are_merged() {
 fn rows_move_together() {
     for n in (1..=66).chain([100, 127, 128, 129, 200, 255, 256, 257, 300]) {
         let key = || SortKey::column(1).then(SortKey::bits(2, 0, 3));
-        let mut network =
-            Traced::new(n, 3, 16, move |_, records| vec![sort(records.clone(), &key())]);
+        let mut network = Traced::in_order(n % 3 == 0, (n, 3, 16), move |_, records| {
+            vec![sort(records.clone(), &key())]
+        });
         let columns = [numbers(n, 1000, n), numbers(n, 20, n + 1), numbers(n, 64, n + 2)];
         let given: Vec<Vec<u64>> =
             (0..n as usize).map(|i| columns.iter().map(|column| column[i]).collect()).collect();
@@ -100,14 +107,15 @@ fn rows_move_together() {
 
 #[test]
 fn networks_have_as_many_comparators_as_stated() {
-    for lanes in [1, 4, 32] {
+    for (lanes, by_levels) in orders([1, 4, 32]) {
         for n in (1..=70).chain([127, 128, 129, 1000, 1024]) {
-            let mut network =
-                Traced::new(n, 1, lanes, |_, records| vec![sort(records, &SortKey::column(0))]);
+            let mut network = Traced::in_order(by_levels, (n, 1, lanes), |_, records| {
+                vec![sort(records, &SortKey::column(0))]
+            });
             let found = network.lanes_of(Op::CondSwap);
             assert_eq!(found, sort_comparators(n, lanes.into()), "sort {n} by {lanes}");
             assert_eq!(network.lanes_of(Op::Lt), found);
-            let mut network = Traced::new(n, 1, lanes, |_, records| {
+            let mut network = Traced::in_order(by_levels, (n, 1, lanes), |_, records| {
                 vec![merge_bitonic(records, &SortKey::column(0))]
             });
             let found = network.lanes_of(Op::CondSwap);
@@ -198,8 +206,10 @@ fn a_merge_touches_storage_log_n_over_log_m_times() {
 #[test]
 fn merges_are_undone() {
     let sizes = [(1, 1), (1, 2), (2, 1), (5, 3), (3, 5), (16, 16), (7, 40), (33, 31), (64, 65)];
-    for (lanes, (first, second)) in [1, 4, 8, 32].into_iter().flat_map(|l| sizes.map(|s| (l, s))) {
-        let mut network = Traced::new(first + second, 2, lanes, move |_, records| {
+    let cases = orders([1, 4, 8, 32]).flat_map(|order| sizes.map(|size| (order, size)));
+    for ((lanes, by_levels), (first, second)) in cases {
+        let size = (first + second, 2, lanes);
+        let mut network = Traced::in_order(by_levels, size, move |_, records| {
             let (a, b) = (records.slice(0, first), records.slice(first, second));
             let (merged, record) = merge_recorded(a, b, &SortKey::column(0));
             let (a, b) = record.undo(merged.clone());

@@ -1,8 +1,9 @@
 //! Messages of the parties before anything secret is sent, and the differences between them.
 //!
 //! First each says what it was asked to run and how many rows it brings, then, after all have
-//! traced the program, what came out. Everybody compares with everybody; a difference is known to
-//! all before any gives up.
+//! traced the program, what came out. Everybody compares with everybody. Who found a difference says so in
+//! place of its next message, so a difference is known to all before any gives up, and agreeing takes no
+//! message of its own.
 
 mod items;
 mod proposal;
@@ -20,25 +21,58 @@ pub use proposal::{
 };
 pub use readiness::{AgreedPlan, exchange_number, exchange_ready, exchange_windows};
 
-/// Exchanges before a run among those who compute: proposals and the agreement, each followed by
-/// whether they were equal, and readiness. Stored correlated randomness, or slices to agree on, add
-/// more.
-pub const EXCHANGES: u64 = 5;
+/// Exchanges before a run among those who compute: proposals, the agreement, and readiness. Stored
+/// correlated randomness, or slices to agree on, add more.
+pub const EXCHANGES: u64 = 3;
 
 /// The channels to all other parties, by party; none to this one.
 pub type Peers = [Option<FramedChannel>];
 
+/// A party's next message if what the last ones said differs.
+const DIFFERS: &[u8] = b"differs";
+
+/// What all who know of a difference send twice before they end the session.
+const KNOWN: &[u8] = b"known";
+
 /// Sends a message to all peers, and then returns what each has sent, by party.
+///
+/// # Errors
+/// Exit 7 if a peer says that the messages before differed.
 fn exchange<'a>(
     channels: impl IntoIterator<Item = &'a mut FramedChannel>,
     message: &[u8],
 ) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut channels: Vec<&mut FramedChannel> = channels.into_iter().collect();
+    let answers = exchange_any(&mut channels, message)?;
+    let differs = |answer: &[u8]| answer == DIFFERS || answer == KNOWN;
+    match answers.iter().find(|(_, answer)| differs(answer)) {
+        None => Ok(answers),
+        Some((peer, _)) => {
+            wait_until_known(&mut channels);
+            let message = format!("{peer} says that the parties differ");
+            Err(Failure::new(codes::DIFFER, message))
+        }
+    }
+}
+
+/// As [`exchange`], whatever the peers send.
+fn exchange_any(
+    channels: &mut [&mut FramedChannel],
+    message: &[u8],
+) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     channels.iter_mut().try_for_each(|channel| channel.send_agreement(message))?;
     let answer = |channel: &mut &mut FramedChannel| {
         Ok((channel.peer().to_owned(), channel.receive_agreement()?))
     };
     channels.iter_mut().map(answer).collect()
+}
+
+/// Waits until all parties have found the last messages equal, where what follows is no exchange.
+///
+/// # Errors
+/// Exit 7 if a peer says that they differed.
+pub fn confirm(channels: &mut Peers) -> Result<(), Failure> {
+    exchange(channels.iter_mut().flatten(), b"agreed").map(|_| ())
 }
 
 /// Something that differs, and from whom.
@@ -76,19 +110,14 @@ fn parse<'a, T: Deserialize<'a>>(peer: &str, answer: &'a [u8]) -> Result<T, Fail
 
 /// Makes sure that all parties know of the differences, if there are any.
 fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failure> {
-    // Whoever gives up first would otherwise take the others' messages away unread.
-    let said: &[u8] = if differences.is_empty() { b"agreed" } else { b"differs" };
-    let heard = exchange(channels.iter_mut().flatten(), said);
     if differences.is_empty() {
-        let heard = heard?;
-        let Some((peer, _)) = heard.iter().find(|(_, answer)| answer != b"agreed") else {
-            return Ok(());
-        };
-        let message = format!("{peer} says that the parties differ");
-        wait_until_known(channels);
-        return Err(Failure::new(codes::DIFFER, message));
+        return Ok(());
     }
-    wait_until_known(channels);
+    // Whoever gives up first would otherwise take the others' messages away unread.
+    let mut channels: Vec<&mut FramedChannel> = channels.iter_mut().flatten().collect();
+    if exchange_any(&mut channels, DIFFERS).is_ok() {
+        wait_until_known(&mut channels);
+    }
     let lines: Vec<String> = differences
         .iter()
         .map(|Difference { peer, what, ours, theirs }| match what.as_str() {
@@ -126,9 +155,9 @@ fn settle(channels: &mut Peers, differences: &[Difference]) -> Result<(), Failur
 /// Waits until all know that they differ: who ends its channels ends those of all others, also of
 /// those to whom it has none. A client is two steps from another one. Who does not wait is known to
 /// differ anyway.
-fn wait_until_known(channels: &mut Peers) {
+fn wait_until_known(channels: &mut [&mut FramedChannel]) {
     for _ in 0..2 {
-        if exchange(channels.iter_mut().flatten(), b"known").is_err() {
+        if exchange_any(channels, KNOWN).is_err() {
             return;
         }
     }

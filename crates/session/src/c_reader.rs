@@ -83,7 +83,7 @@ impl ReadApart {
         *self.ranges.lock().unwrap_or_else(PoisonError::into_inner) = Some((sizes, ranges));
         let written = FileSummary { hash: Hash(hash), instruction_count, file_bytes };
         let sources = sources.map(SourceMessage::map);
-        Ok(Traced { description: *description, written, sources })
+        Ok(Traced { description: *description, written, sources, has_levels: false })
     }
 }
 

@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::agreement::{Peers, exchange_number};
+use crate::agreement::{Peers, confirm, exchange_number};
 use crate::failure::Failure;
 
 /// Bytes of one message.
@@ -30,8 +30,8 @@ const PROBE_LEAST: Duration = Duration::from_micros(20);
 /// Bytes that are on the way between the parties when they wait for nothing: at the slowest of all
 /// ends. `round_trip` is that of the parties that are farthest apart.
 pub fn on_the_way(channels: &mut Peers, round_trip: Duration) -> Result<u64, Failure> {
-    // All begin together.
-    pass(channels, 1, &[0])?;
+    // All begin together, and probes are no messages that could say anything else.
+    confirm(channels)?;
     let probe = vec![0; MESSAGE_BYTES];
     // Each the shortest: one that waited for a processor says nothing of the network.
     let (mut few, mut many) = (Duration::MAX, Duration::MAX);

@@ -224,8 +224,10 @@ impl Choice for RepeatKeys {
 /// How garbled values become additive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Y2aChoice {
-    /// With a shared bit for each bit, in one round.
+    /// By masks where sharings are chosen and masks are predicted to be faster, else with shared bits.
     #[default]
+    Chosen,
+    /// With a shared bit for each bit, in one round.
     Bits,
     /// By masks that are garbled with the value.
     Masks,
@@ -234,10 +236,12 @@ pub enum Y2aChoice {
 }
 
 impl Choice for Y2aChoice {
-    const ALL: &'static [Y2aChoice] = &[Y2aChoice::Bits, Y2aChoice::Masks, Y2aChoice::Auto];
+    const ALL: &'static [Y2aChoice] =
+        &[Y2aChoice::Chosen, Y2aChoice::Bits, Y2aChoice::Masks, Y2aChoice::Auto];
 
     fn name(self) -> &'static str {
         match self {
+            Y2aChoice::Chosen => "chosen",
             Y2aChoice::Bits => "bits",
             Y2aChoice::Masks => "masks",
             Y2aChoice::Auto => "auto",
@@ -246,6 +250,9 @@ impl Choice for Y2aChoice {
 
     fn meaning(self) -> &'static str {
         match self {
+            Y2aChoice::Chosen => {
+                "With masks where sharings are chosen and masks are predicted to be faster, else with bits"
+            }
             Y2aChoice::Bits => "With one shared bit for each bit, in one round",
             Y2aChoice::Masks => {
                 "With masks that are garbled with the value: no round online, more bytes before"
@@ -260,7 +267,7 @@ impl Choice for Y2aChoice {
 impl Y2aChoice {
     fn possible(self) -> &'static [YaoToArithmetic] {
         match self {
-            Y2aChoice::Bits => &[YaoToArithmetic::SharedBits],
+            Y2aChoice::Chosen | Y2aChoice::Bits => &[YaoToArithmetic::SharedBits],
             Y2aChoice::Masks => &[YaoToArithmetic::Masks],
             Y2aChoice::Auto => &[YaoToArithmetic::SharedBits, YaoToArithmetic::Masks],
         }
@@ -339,11 +346,18 @@ impl VariantChoices {
     pub fn variants(self, extensions: &[OtExtension]) -> Vec<ProtocolVariant> {
         let (mut variants, masks) = (Vec::new(), self.narrow_masks);
         let optimisation = self.optimisation;
+        let compares_masks = self.y2a == Y2aChoice::Chosen;
         for &ot in extensions {
             for &broadcast in self.broadcast.possible() {
-                let sharings = None;
-                let variant =
-                    |&y2a| ProtocolVariant { ot, y2a, broadcast, masks, optimisation, sharings };
+                let variant = |&y2a| ProtocolVariant {
+                    ot,
+                    y2a,
+                    compares_masks,
+                    broadcast,
+                    masks,
+                    optimisation,
+                    sharings: None,
+                };
                 variants.extend(self.y2a.possible().iter().map(variant));
             }
         }
@@ -371,6 +385,8 @@ pub struct ProtocolVariant {
     pub ot: OtExtension,
     /// How garbled values become additive.
     pub y2a: YaoToArithmetic,
+    /// Whether the choice of sharings may change that.
+    pub compares_masks: bool,
     /// How opened values go to all parties.
     pub broadcast: Broadcast,
     /// Masks of narrow comparisons.
@@ -386,7 +402,15 @@ impl ProtocolVariant {
     pub fn stated(plan: &PlanDescription) -> ProtocolVariant {
         let MixedSettings { ot, y2a, broadcast, sharings, .. } = MixedSettings::stated(plan);
         let masks = NarrowMasks::fixed(SpdzSettings::stated(plan).masks);
-        ProtocolVariant { ot, y2a, broadcast, masks, optimisation: plan.optimisation, sharings }
+        ProtocolVariant {
+            ot,
+            y2a,
+            compares_masks: false,
+            broadcast,
+            masks,
+            optimisation: plan.optimisation,
+            sharings,
+        }
     }
 
     /// The parts that are not the default, for the user.

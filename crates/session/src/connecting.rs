@@ -1,6 +1,7 @@
 //! The parties of a run, and the connections between them.
 
 use std::collections::BTreeSet;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use phineus_channels::{
@@ -169,17 +170,32 @@ fn placed(
     }
 }
 
-/// Closes the streams that `protocol` does not take, at all parties at once.
-///
-/// # Errors
-/// When a peer does not close them.
-pub fn close_unused(mesh: &mut Mesh, protocol: Protocol) -> Result<(), Failure> {
-    let unused = mesh.drain(usize::from(protocol.streams()).min(mesh.len())..);
-    for channel in unused.flatten().flatten() {
-        channel.close()?;
+/// Streams that the chosen protocol does not take, which say goodbye while the run begins.
+pub struct ClosingStreams(Option<JoinHandle<()>>);
+
+impl ClosingStreams {
+    /// Closes the streams of `mesh` that `protocol` does not take; all parties do.
+    pub fn of(mesh: &mut Mesh, protocol: Protocol) -> ClosingStreams {
+        let unused = mesh.drain(usize::from(protocol.streams()).min(mesh.len())..);
+        let unused: Vec<FramedChannel> = unused.flatten().flatten().collect();
+        if unused.is_empty() {
+            return ClosingStreams(None);
+        }
+        // A peer that does not close them is gone, or fails, and the streams of the run say so.
+        let close = || unused.into_iter().for_each(|channel| drop(channel.close()));
+        ClosingStreams(thread::Builder::new().stack_size(CLOSING_STACK_BYTES).spawn(close).ok())
     }
-    Ok(())
+
+    /// Waits until they are closed.
+    pub fn finish(self) {
+        if let Some(thread) = self.0 {
+            let _ = thread.join();
+        }
+    }
 }
+
+/// Stack of the thread that closes streams; it only waits.
+const CLOSING_STACK_BYTES: usize = 64 << 10;
 
 /// Refuses programs for a number of parties that the protocol cannot have.
 ///

@@ -36,6 +36,7 @@ mod heap;
 pub mod inputs;
 pub mod learnt;
 pub mod leftovers;
+pub mod level_order;
 pub mod memories;
 pub mod memory_budget;
 pub mod memory_choice;

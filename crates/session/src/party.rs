@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agreement;
 use crate::client::ClientJob;
-use crate::connecting::{ClusterAccess, ConnectSettings, close_unused, meet, meet_in_memory};
+use crate::connecting::{ClosingStreams, ClusterAccess, ConnectSettings, meet, meet_in_memory};
 use crate::correlated::{NewFile, StoredFigures, tables_path};
 use crate::disclosed::{ALL_REVEALED, Disclosed};
 use crate::execute::{Job, RunResult};
@@ -92,6 +92,8 @@ pub struct StoredReport {
 struct ConnectedParty<'a> {
     prepared: Preparation<'a>,
     mesh: Mesh,
+    /// Streams that the protocol does not take.
+    closing: ClosingStreams,
     agreed: Agreed,
 }
 
@@ -112,7 +114,7 @@ pub fn run(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
 }
 
 fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finished, Failure> {
-    let ConnectedParty { prepared, mesh, agreed } = join(registry, run, progress)?;
+    let ConnectedParty { prepared, mesh, closing, agreed } = join(registry, run, progress)?;
     let Agreed { protocol, part, inputs, notes, arrangements, session, .. } = agreed;
     let (accelerator, overlay, cache_bytes) =
         (agreed.accelerator, agreed.overlay, agreed.cache_bytes);
@@ -153,6 +155,7 @@ fn compute(registry: &Registry, run: &Run, progress: &Progress) -> Result<Finish
     };
     let executed =
         protocol.run(job, RunInputs { mesh, session: &session, accelerator, overlay })?;
+    closing.finish();
     over(progress)?;
     let preprocessing = protocol.has_preprocessing().then(|| run.preprocessing.name());
     let planned = planned.after_run()?;
@@ -180,7 +183,7 @@ pub fn preprocess(
     making: &PreprocessSettings,
     progress: &Progress,
 ) -> Result<StoredReport, Failure> {
-    let ConnectedParty { prepared, mesh, agreed } = join(registry, run, progress)?;
+    let ConnectedParty { prepared, mesh, closing, agreed } = join(registry, run, progress)?;
     progress.stage("making triples");
     let PartyRole::Computing(planned, _) = &agreed.part else {
         unreachable!("clients were refused")
@@ -190,6 +193,7 @@ pub fn preprocess(
         let failure = progress.cancel().or_reason(failure);
         failure.revealed(format!("{}; nothing is stored", Disclosed::Proposal.sentence()))
     })?;
+    closing.finish();
     progress.cancel().release()?;
     let party = usize::from(prepared.party);
     Ok(StoredReport {
@@ -247,7 +251,9 @@ fn store(
     let all = BTreeMap::from([("stored preprocessing".to_owned(), "made".to_owned())]);
     let stored =
         crate::stored::store(&file, planned, correlated, prg, session).and_then(|stored| {
-            agreement::exchange_agreement(&mut mesh[0], &all).map(|()| stored).inspect_err(|_| {
+            let told = agreement::exchange_agreement(&mut mesh[0], &all)
+                .and_then(|()| agreement::confirm(&mut mesh[0]));
+            told.map(|()| stored).inspect_err(|_| {
                 let _ = std::fs::remove_file(&making.out);
             })
         });
@@ -323,17 +329,15 @@ fn join<'a>(
     };
     let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
     progress.cancel().met(aborter.expect("there is another party"));
+    // Of reading arguments and of TLS handshakes nothing is needed again.
+    phineus_engine::release_code();
     let round_trip = round_trip(&mesh);
     let agreed = agree_and_plan(run, &prepared, (&mut mesh[0], round_trip), progress);
-    let agreed = agreed.and_then(|agreed| {
-        // A client has one stream to begin with.
-        if !prepared.cast.is_client(prepared.party) {
-            close_unused(&mut mesh, agreed.protocol)?;
-        }
-        Ok(agreed)
-    });
     match agreed {
-        Ok(agreed) => Ok(ConnectedParty { prepared, mesh, agreed }),
+        Ok(agreed) => {
+            let closing = ClosingStreams::of(&mut mesh, agreed.protocol);
+            Ok(ConnectedParty { prepared, mesh, closing, agreed })
+        }
         Err(failure) => {
             agreement::give_up_all(mesh, &failure);
             let failure = progress.cancel().or_reason(failure);

@@ -222,31 +222,23 @@ pub struct SetupTimes {
     /// Messages that all send at once before the run: each takes half a round trip. A party that is
     /// dialled has its connections half a round trip early, so a run may take that much less.
     pub exchanges: u64,
-    /// Times at which all end connections together before the run: those that the protocol does not
-    /// use. The farewell after it leaves with the last messages of the run.
-    pub farewells: u64,
 }
 
 impl SetupTimes {
     /// Of a run of `plan` whose protocol is stated by all.
     pub fn of(plan: &PlanDescription) -> SetupTimes {
-        let exchanges = agreement::EXCHANGES;
-        match Protocol::of_plan(plan).map_or(0, |protocol| protocol.streams()) {
-            0 => SetupTimes::default(),
-            1 => SetupTimes { connections: 1, exchanges, farewells: 0 },
-            streams => SetupTimes {
-                connections: u64::from(STREAMS_MAX),
-                exchanges,
-                farewells: u64::from(streams < STREAMS_MAX),
-            },
-        }
+        let connections = match Protocol::of_plan(plan).map_or(0, |protocol| protocol.streams()) {
+            0 => return SetupTimes::default(),
+            1 => 1,
+            _ => u64::from(STREAMS_MAX),
+        };
+        SetupTimes { connections, exchanges: agreement::EXCHANGES }
     }
 
     /// Round trips of all of it.
     pub fn round_trips(&self) -> f64 {
         let connecting = if self.connections > 0 { CONNECTING_ROUND_TRIPS } else { 0.0 };
-        let halves = self.exchanges + self.farewells;
-        connecting + halves as f64 * ROUND_TRIPS_PER_ROUND
+        connecting + self.exchanges as f64 * ROUND_TRIPS_PER_ROUND
     }
 
     fn seconds(&self, rtt: f64) -> f64 {
@@ -388,9 +380,9 @@ mod tests {
     /// Three streams were nine round trips, one after another.
     #[test]
     fn a_start_has_three_round_trips_however_many_connections() {
-        let garbled = SetupTimes { connections: 1, exchanges: 5, farewells: 0 };
-        assert_eq!(garbled.round_trips(), 3.0 + 0.5 * 5.0);
-        assert_eq!(SetupTimes { connections: 3, ..garbled }.round_trips(), 3.0 + 0.5 * 5.0);
+        let garbled = SetupTimes { connections: 1, exchanges: 3 };
+        assert_eq!(garbled.round_trips(), 3.0 + 0.5 * 3.0);
+        assert_eq!(SetupTimes { connections: 3, ..garbled }.round_trips(), 3.0 + 0.5 * 3.0);
         assert_eq!(SetupTimes::default().round_trips(), 0.0);
         let second = garbled.seconds(1.0) - garbled.seconds(0.0);
         assert!((second - garbled.round_trips()).abs() < 1e-9);

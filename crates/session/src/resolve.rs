@@ -20,6 +20,7 @@ use phineus_protocols::garbled::totals;
 use crate::c_reader::ReadApart;
 use crate::failure::{Failure, Remedy, codes};
 use crate::leftovers::Leftovers;
+use crate::level_order::LevelOrder;
 use crate::program_file::ProgramFile;
 use crate::protocol::Protocol;
 use crate::registry::Registry;
@@ -353,8 +354,25 @@ pub fn trace(
     arguments: &Arguments,
     scratch: &Scratch,
 ) -> Result<TracedFile, Failure> {
+    trace_for(program, arguments, scratch, None)
+}
+
+/// As [`trace`], level by level if the program has networks that can be so and their rows fit.
+pub fn trace_for(
+    program: &dyn Program,
+    arguments: &Arguments,
+    scratch: &Scratch,
+    levels: Option<&LevelOrder>,
+) -> Result<TracedFile, Failure> {
     let file = scratch.file();
     let traced = trace_into(program, arguments, file.clone())?;
+    let fits =
+        |levels: &LevelOrder| levels.fits(&traced.description, traced.description.parties.len());
+    if traced.has_levels && levels.is_some_and(fits) {
+        let mut arguments = arguments.clone();
+        arguments.go_by_levels();
+        return trace_for(program, &arguments, scratch, None);
+    }
     program.rest();
     let file = ProgramFile::new(file);
     let sources = traced.sources.map(Arc::new);

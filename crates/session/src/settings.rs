@@ -13,6 +13,7 @@ pub use crate::choices::{
 };
 pub use crate::inputs::{InputTable, TableFrom};
 pub use crate::leftovers::Leftovers;
+pub use crate::level_order::LevelOrder;
 pub use crate::memory_pool::{MemoryLimit, MemoryPool, Reservation};
 pub use crate::output_table::{OutputTable, TableTo};
 pub use crate::protocol::{Protocol, ProtocolChoice, list as protocols};
@@ -27,6 +28,8 @@ pub struct ProgramChoice {
     pub parameters: Vec<(String, String)>,
     /// Whether the source line of each instruction is noted ([`crate::source_costs`]).
     pub notes_sources: bool,
+    /// Whether networks may be traced level by level.
+    pub levels: Option<LevelOrder>,
 }
 
 /// Numbers of rows, for sessions that read no values.

@@ -11,6 +11,7 @@ use phineus_bytecode::{FileKind, SharingRule, SharingSetting};
 use phineus_channels::NetworkModel;
 use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{ChosenSharings, Scratch, SharingModel};
+use phineus_protocols::mixed::{YaoToArithmetic, totals};
 
 use crate::choices::{Optimisation, ProtocolVariant};
 use crate::failure::Failure;
@@ -106,11 +107,35 @@ pub fn choose(
             best = Some(Chosen { traced: written, variant, choice, planned });
         }
     }
+    if let Some(chosen) = &mut best {
+        let rule = chosen.choice.setting.rule;
+        let own = times.iter_mut().find(|(other, _)| *other == rule);
+        try_masks(chosen, &mut own.expect("it was noted").1, net, plan);
+    }
     times.sort_by(|a, b| a.1.total_cmp(&b.1));
     Ok(best.map(|chosen| Chosen {
         choice: SharingChoice { candidates: times, ..chosen.choice },
         ..chosen
     }))
+}
+
+/// Converts garbled values to arithmetic shares by masks if that takes less than `seconds`.
+fn try_masks(
+    chosen: &mut Chosen,
+    seconds: &mut f64,
+    net: Option<NetworkModel>,
+    plan: Planning<'_>,
+) {
+    let conversions = chosen.planned.plan().costs.get(totals::GARBLED_TO_ARITHMETIC).copied();
+    if !chosen.variant.compares_masks || conversions.unwrap_or(0) == 0 {
+        return;
+    }
+    let variant = ProtocolVariant { y2a: YaoToArithmetic::Masks, ..chosen.variant };
+    let Ok(planned) = plan(&chosen.traced, variant) else { return };
+    let with_masks = predict(&planned, net).whole.total();
+    if with_masks < *seconds {
+        (chosen.variant, chosen.planned, *seconds) = (variant, planned, with_masks);
+    }
 }
 
 /// Returns whether sharings are chosen at all.

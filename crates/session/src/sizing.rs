@@ -21,7 +21,7 @@ use crate::ports::port_named;
 use crate::protocol::Protocol;
 use crate::registry::Registry;
 use crate::resolve::shape;
-use crate::resolve::{Resolved, ready, resolve, trace};
+use crate::resolve::{Resolved, ready, resolve, trace_for};
 use crate::roles::Roles;
 use crate::settings::{Optimisation, Outsourcing, ProgramChoice, ProtocolVariant, Sizes};
 use crate::sharing_candidates::{Chosen, choose};
@@ -79,7 +79,8 @@ pub fn traced_for(
             if choice.notes_sources {
                 arguments.ask_for_sources();
             }
-            trace(resolved.program().expect("only files have none"), &arguments, scratch)?
+            let program = resolved.program().expect("only files have none");
+            trace_for(program, &arguments, scratch, choice.levels.as_ref())?
         }
         (_, None) => unreachable!("a program has arguments"),
     };

@@ -59,7 +59,7 @@ impl OtChoice {
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct VariantArguments {
     /// How garbled values are converted to additive shares
-    #[arg(long, value_name = "HOW", default_value = "bits", env = "PHINEUS_Y2A")]
+    #[arg(long, value_name = "HOW", default_value = "chosen", env = "PHINEUS_Y2A")]
     #[arg(value_parser = choice::<Y2aChoice>())]
     y2a: Y2aChoice,
     /// How openings are sent

@@ -27,7 +27,7 @@ pub(crate) struct ProgramArguments {
 impl ProgramArguments {
     pub(crate) fn settings(&self) -> settings::ProgramChoice {
         let ProgramArguments { program, parameters } = self.clone();
-        settings::ProgramChoice { program, parameters, notes_sources: false }
+        settings::ProgramChoice { program, parameters, notes_sources: false, levels: None }
     }
 }
 

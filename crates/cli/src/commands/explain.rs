@@ -19,6 +19,7 @@ use phineus_session::accelerator::{Accelerator, planned_entries};
 use phineus_session::candidates::candidates;
 use phineus_session::dealt::check_dealt;
 use phineus_session::failure::Failure;
+use phineus_session::level_order::LevelOrder;
 use phineus_session::memory_choice::{MemoryChoice, MemoryPrice};
 use phineus_session::planned::PlannedFile;
 use phineus_session::prediction::{
@@ -65,6 +66,8 @@ pub(crate) fn run(
     let scratch = scratch_of(&explain.resources.settings())?;
     let (mut choice, sizes) = (explain.choice.settings(), explain.sizes.settings());
     choice.notes_sources = explain.why;
+    let is_far = explain.net.is_some_and(|net| slices::is_far(net.rtt));
+    choice.levels = LevelOrder::of(protocols, is_far, explain.resources.limit().bytes());
     let clients = explain.outsourcing.clone().settings();
     let (traced, learns) = traced_for(registry, &choice, &clients, &sizes, &scratch, leftovers())?;
     let limit = explain.resources.limit().bytes();

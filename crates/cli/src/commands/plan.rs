@@ -427,6 +427,7 @@ fn source_of(
         program: Some(name.to_owned()),
         parameters,
         notes_sources: false,
+        levels: None,
     };
     // A circuit has sizes to be stated, a traced file has its own.
     sizing::traced(registry, &choice(Vec::new()), &Sizes::default(), &scratch, leftovers())

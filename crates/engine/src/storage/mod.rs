@@ -49,7 +49,7 @@ pub use frames::{FrameMemory, PAGE_BYTES_MAX, PAGE_BYTES_MIN};
 pub use probe::{DiskFigures, io_uring_refusal, probe_disk};
 pub use resident::{
     available_memory_bytes, children_cpu_time, forbid_core_dumps, peak_resident_bytes,
-    release_libraries, resident_bytes,
+    release_code, resident_bytes,
 };
 
 use backend::{SwapDevice, Transfer};

@@ -47,15 +47,16 @@ pub fn forbid_core_dumps() -> io::Result<()> {
     Ok(())
 }
 
-/// Lets go of the unmodified pages of large libraries, which the system reads again from their files
+/// Lets go of the unmodified pages of the executable and of large libraries, which the system maps again
 /// when something uses them. Returns how many bytes of mappings that were.
 ///
 /// A library such as LLVM's is 50 MiB of a process's resident set from its start on, long after the
 /// last call into it.
 #[cfg(target_os = "linux")]
-pub fn release_libraries() -> u64 {
+pub fn release_code() -> u64 {
     let Ok(mappings) = std::fs::read_to_string("/proc/self/smaps") else { return 0 };
-    let released = unmodified_libraries(&mappings).filter(|range| {
+    let executable = std::env::current_exe().unwrap_or_default();
+    let released = unmodified_code(&mappings, &executable).filter(|range| {
         // SAFETY: a private file mapping that nobody can write and of which no page differs from
         // the file: dropping its pages changes no byte that anyone can read.
         let status = unsafe {
@@ -67,15 +68,18 @@ pub fn release_libraries() -> u64 {
     released.map(|range| (range.end - range.start) as u64).sum()
 }
 
-/// Elsewhere libraries stay.
+/// Elsewhere code stays.
 #[cfg(not(target_os = "linux"))]
-pub fn release_libraries() -> u64 {
+pub fn release_code() -> u64 {
     0
 }
 
-/// The parts of large shared libraries in the text of `smaps` that are as in their files.
+/// The parts of `executable` and of large shared libraries in the text of `smaps` that are as in their files.
 #[cfg(target_os = "linux")]
-fn unmodified_libraries(mappings: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn unmodified_code(
+    mappings: &str,
+    executable: &std::path::Path,
+) -> impl Iterator<Item = std::ops::Range<usize>> {
     /// The C library and its like are in use all the time and smaller than this.
     const LARGE_BYTES: usize = 4 << 20;
     let mut current = None;
@@ -83,15 +87,19 @@ fn unmodified_libraries(mappings: &str) -> impl Iterator<Item = std::ops::Range<
         let mut words = line.split_ascii_whitespace();
         let (first, second) = (words.next()?, words.next()?);
         if let Some((start, end)) = first.split_once('-') {
-            let is_library = words.next_back().is_some_and(|path| path.contains(".so"));
+            let is_code = words.next_back().is_some_and(|path| {
+                path.contains(".so") || std::path::Path::new(path) == executable
+            });
             let is_fixed = matches!(second, "r--p" | "r-xp");
             let start = usize::from_str_radix(start, 16).ok()?;
             let end = usize::from_str_radix(end, 16).ok()?;
-            current = (is_library && is_fixed && end - start >= LARGE_BYTES).then_some(start..end);
+            current = (is_code && is_fixed && end - start >= LARGE_BYTES).then_some(start..end);
             return None;
         }
         match (first, second) {
-            ("Private_Dirty:" | "Shared_Dirty:" | "Anonymous:", kib) if kib != "0" => {
+            // Pages that differ from the file, also those that were swapped out. Dirty ones need not: the file itself
+            // may be new and not on its disk yet.
+            ("Anonymous:" | "Swap:", kib) if kib != "0" => {
                 current = None;
                 None
             }
@@ -187,11 +195,13 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn only_unmodified_parts_of_large_libraries_are_let_go() {
-        let part = |range: &str, mode: &str, path: &str, anonymous: &str| {
+    fn only_unmodified_parts_of_the_executable_and_large_libraries_are_let_go() {
+        let part = |range: &str, mode: &str, path: &str, changed: &str| {
+            let anonymous = if changed == "swapped" { "0" } else { changed };
+            let swapped = if changed == "swapped" { "4" } else { "0" };
             format!(
-                "{range} {mode} 00000000 fe:00 1 {path}\nRss: 9 kB\nPrivate_Dirty: 0 kB\n\
-                 Anonymous: {anonymous} kB\nVmFlags: rd mr\n"
+                "{range} {mode} 00000000 fe:00 1 {path}\nRss: 9 kB\nPrivate_Dirty: 8 kB\n\
+                 Anonymous: {anonymous} kB\nSwap: {swapped} kB\nVmFlags: rd mr\n"
             )
         };
         let text = [
@@ -199,15 +209,20 @@ mod tests {
             part("20000000-30000000", "r--p", "/lib/libbig.so.1", "4"),
             part("30000000-40000000", "rw-p", "/lib/libbig.so.1", "0"),
             part("40000000-40001000", "r-xp", "/lib/libsmall.so", "0"),
-            part("50000000-60000000", "r-xp", "/bin/phineus", "0"),
+            part("50000000-58000000", "r-xp", "/bin/phineus", "0"),
+            part("58000000-60000000", "r-xp", "/bin/other", "0"),
             part("60000000-70000000", "r--p", "", "0"),
             part("70000000-80000000", "r--p", "/lib/libbig.so.1", "0"),
+            part("80000000-90000000", "r--p", "/lib/libbig.so.1", "swapped"),
         ]
         .concat();
-        let found: Vec<_> = unmodified_libraries(&text).collect();
-        assert_eq!(found, [0x1000_0000..0x2000_0000, 0x7000_0000..0x8000_0000]);
+        let found: Vec<_> = unmodified_code(&text, std::path::Path::new("/bin/phineus")).collect();
+        assert_eq!(
+            found,
+            [0x1000_0000..0x2000_0000, 0x5000_0000..0x5800_0000, 0x7000_0000..0x8000_0000]
+        );
         // Whatever this process has mapped goes on working.
-        release_libraries();
+        release_code();
         assert!(resident_bytes().is_some());
     }
 

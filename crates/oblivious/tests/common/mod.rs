@@ -27,6 +27,19 @@ impl Traced {
         lanes: u32,
         algorithm: impl Fn(&Tracer, Records) -> Vec<Records> + Send + Sync + 'static,
     ) -> Traced {
+        Traced::in_order(false, (rows, column_count, lanes), algorithm)
+    }
+
+    /// As [`Traced::new`], networks level by level or depth first.
+    pub fn in_order(
+        by_levels: bool,
+        (rows, column_count, lanes): (u64, usize, u32),
+        algorithm: impl Fn(&Tracer, Records) -> Vec<Records> + Send + Sync + 'static,
+    ) -> Traced {
+        let mut arguments = Arguments::default();
+        if by_levels {
+            arguments.go_by_levels();
+        }
         let given = columns(column_count);
         let program = program("test").party("a").trace(move |t: &mut Tracer, _| {
             let mut input = t.input("a", rows).lanes(lanes);
@@ -44,7 +57,7 @@ impl Traced {
             }
             Ok(())
         });
-        let (file, _) = trace_to_file(&program, &Arguments::default()).expect("it traces");
+        let (file, _) = trace_to_file(&program, &arguments).expect("it traces");
         let mut traced = Traced { file, columns: columns(column_count) };
         let violations = verify(&mut traced.reader()).expect("it reads");
         assert!(violations.is_empty(), "{violations:?}");

@@ -160,7 +160,7 @@ pub fn agree_and_plan(
         }
     }
     progress.stage("tracing the program");
-    let traced = traced_for_all(prepared, &proposals)?;
+    let traced = traced_for_all(prepared, &proposals, run.together.protocol)?;
     let (protocol, variant) = chosen(run, prepared, &proposals, &traced, progress)?;
     if run.together.protocol.stated().is_none() {
         warn(protocol, run, prepared, progress);

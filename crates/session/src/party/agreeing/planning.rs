@@ -19,6 +19,7 @@ use crate::memory_pool::MemoryLimit;
 use crate::overlay::{CompilePlace, CompiledOverlay};
 use crate::planned::PlannedFile;
 use crate::planning::{plan_within, with_least};
+use crate::process_memory::CODE_BYTES;
 use crate::progress::Progress;
 use crate::protocol::Protocol;
 use crate::settings::{
@@ -156,12 +157,12 @@ fn situation(
     run: &Run,
 ) -> Result<BudgetParameters, Failure> {
     heap::trim();
-    // The compiler of C programs has done its work.
-    phineus_engine::release_libraries();
+    // What has been compiled, traced and agreed on needs no code any more.
+    phineus_engine::release_code();
     let resident = phineus_engine::resident_bytes().unwrap_or(0);
     // The traced program goes when it is planned.
     let passing = prepared.scratch.held_bytes();
-    let measured = resident.saturating_sub(tables_bytes + passing);
+    let measured = (resident + CODE_BYTES).saturating_sub(tables_bytes + passing);
     let limit_bytes = prepared.limit_bytes;
     let members = prepared.cast.members.len();
     let expected = connected_process_bytes(members - 1, prepared.route.transport());

@@ -3,9 +3,12 @@
 use phineus_frontend::{Arguments, ColumnRange};
 
 use super::super::preparation::Preparation;
+use super::least_limit;
 use crate::agreement::{self, Proposal};
 use crate::failure::{Failure, codes};
-use crate::resolve::{Resolved, ready, trace};
+use crate::level_order::LevelOrder;
+use crate::resolve::{Resolved, ready, trace_for};
+use crate::settings::ProtocolChoice;
 use crate::traced::TracedFile;
 
 /// Rows that a peer may bring: as many as one can sort here.
@@ -49,12 +52,15 @@ pub(super) fn check_their_rows(
 pub(super) fn traced_for_all(
     prepared: &Preparation<'_>,
     proposals: &[Proposal],
+    choice: ProtocolChoice,
 ) -> Result<TracedFile, Failure> {
+    let is_far = agreement::is_far(proposals);
+    let levels = LevelOrder::of(&choice.candidates(), is_far, least_limit(proposals));
     let traced = match (&prepared.resolved, arguments_of_all(prepared, proposals)?) {
         (Resolved::File(file), _) => ready(file)?,
         (resolved, Some(arguments)) => {
             let program = resolved.program().expect("only files have none");
-            trace(program, &arguments, &prepared.scratch)?
+            trace_for(program, &arguments, &prepared.scratch, levels.as_ref())?
         }
         (_, None) => unreachable!("a program has arguments"),
     };
