@@ -1,0 +1,367 @@
+//! [`Window`]: the operations that were admitted, until nothing reads their results any more.
+//!
+//! An operation and its result share an *entry*. Entries are used again, so a window takes as much memory as there are
+//! labels in the wire memory and operations that wait. Operands are found by slot when an operation is admitted, which
+//! is in the order of the program.
+
+use crate::operations::{Kind, NONE, OPERANDS_MAX, Operation};
+use crate::wire_memory::Penalties;
+
+/// Readers of a value whose operands are looked at when it gets a bank.
+const READERS_SEEN: usize = 6;
+
+/// How far an operation is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Nothing is here.
+    #[default]
+    Free,
+    /// It has not issued.
+    Waiting,
+    /// It has issued, and its result cannot be read yet.
+    Issued,
+    /// Its result can be read.
+    Readable,
+}
+
+/// An operation and its result.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Entry {
+    /// Entries of the operands; of a fill that of the spill.
+    pub(super) operands: [u32; OPERANDS_MAX],
+    /// Of each operand, the next one in the list of those that read the same value.
+    next_readers: [u32; OPERANDS_MAX],
+    first_reader: u32,
+    last_reader: u32,
+    /// As [`Operation::number`]; of a spill the number of the stored label.
+    pub(super) number: u32,
+    pub(super) priority: u32,
+    pub(super) age: u32,
+    /// Reads of the result that were admitted and did not happen.
+    pending: u32,
+    /// Of an AND, the XOR that reads only labels which the AND reads, and the reverse; [`NONE`] of all others.
+    pub(super) partner: u32,
+    /// The last AND that reads it, and the last XOR.
+    last_and: u32,
+    last_xor: u32,
+    pub(super) kind: Kind,
+    /// The cell that has the result.
+    pub(super) cell: u8,
+    /// The cell that issues it.
+    pub(super) issuer: u8,
+    pub(super) lengths: [u8; 3],
+    pub(super) nots: u8,
+    /// Operands that are not readable yet.
+    waiting: u8,
+    pub(super) stage: Stage,
+    /// Whether no more readers come.
+    is_closed: bool,
+    /// Whether copies of its operands have a place for certain.
+    pub(super) is_copying: bool,
+    /// Whether it waits for that.
+    pub(super) is_blocked: bool,
+}
+
+impl Entry {
+    /// Operands.
+    pub(super) fn count(&self) -> usize {
+        self.lengths.iter().map(|&length| usize::from(length)).sum()
+    }
+
+    pub(super) fn operands(&self) -> &[u32] {
+        &self.operands[..self.count()]
+    }
+}
+
+/// A place of an operand, as a number.
+fn edge(entry: u32, place: usize) -> u32 {
+    entry * EDGES + place as u32
+}
+
+/// Numbers of edges of an entry, of which not all are used.
+const EDGES: u32 = 8;
+const _: () = assert!(OPERANDS_MAX <= EDGES as usize);
+
+#[derive(Default)]
+pub(super) struct Window {
+    pub(super) entries: Vec<Entry>,
+    /// Address of each result, or [`NONE`] before it has one.
+    pub(super) places: Vec<u32>,
+    free: Vec<u32>,
+    /// The entry of the value in each slot, and of its stored label.
+    values: Vec<[u32; 2]>,
+    age: u32,
+    /// Entries that nothing reads any more.
+    pub(super) dead: Vec<u32>,
+}
+
+impl Window {
+    /// Bytes of memory that it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        let each = size_of::<Entry>() + 2 * size_of::<u32>();
+        (self.entries.capacity() * each + self.values.capacity() * 2 * size_of::<u32>()) as u64
+    }
+
+    fn new_entry(&mut self, entry: Entry) -> u32 {
+        self.age += 1;
+        let stage = Stage::Waiting;
+        let lists = Entry { first_reader: NONE, last_reader: NONE, partner: NONE, ..entry };
+        let entry = Entry { age: self.age, stage, last_and: NONE, last_xor: NONE, ..lists };
+        match self.free.pop() {
+            Some(number) => {
+                self.entries[number as usize] = entry;
+                self.places[number as usize] = NONE;
+                number
+            }
+            None => {
+                self.entries.push(entry);
+                self.places.push(NONE);
+                self.entries.len() as u32 - 1
+            }
+        }
+    }
+
+    fn slot(&mut self, slot: u32) -> &mut [u32; 2] {
+        let slot = slot as usize;
+        if slot >= self.values.len() {
+            self.values.resize(slot + 1, [NONE; 2]);
+        }
+        &mut self.values[slot]
+    }
+
+    /// Lets go of the label of a slot that leaves the wire memory.
+    pub(super) fn leave(&mut self, operation: &Operation) {
+        let value = std::mem::replace(&mut self.slot(operation.operands[0])[0], NONE);
+        self.close(value);
+    }
+
+    /// Adds an operation; returns its entry, and whether it is ready.
+    pub(super) fn admit(&mut self, operation: &Operation) -> (u32, bool) {
+        let issuer = match operation.kind {
+            Kind::Move => operation.number as u8,
+            Kind::Load | Kind::And | Kind::Xor | Kind::Output => operation.cell,
+            Kind::Spill | Kind::Fill | Kind::Leave => operation.cell,
+        };
+        let number = self.new_entry(Entry {
+            number: operation.number,
+            priority: operation.priority,
+            kind: operation.kind,
+            cell: operation.cell,
+            issuer,
+            lengths: operation.lengths,
+            nots: operation.nots,
+            is_closed: operation.first_use == NONE && operation.kind != Kind::Spill,
+            ..Entry::default()
+        });
+        for (place, &slot) in operation.operands().iter().enumerate() {
+            let value = self.values[slot as usize][0];
+            self.read(number, place, value);
+            if operation.lasts >> place & 1 == 1 {
+                self.values[slot as usize][0] = NONE;
+                self.entries[value as usize].is_closed = true;
+            }
+        }
+        match operation.kind {
+            Kind::Spill => self.slot(operation.operands[0])[1] = number,
+            Kind::Fill => {
+                let stored = self.values[operation.result as usize][1];
+                self.entries[number as usize].lengths[0] = 1;
+                self.read(number, 0, stored);
+            }
+            Kind::Load | Kind::And | Kind::Xor | Kind::Output | Kind::Move | Kind::Leave => {
+                self.forget_stored(operation);
+            }
+        }
+        if operation.kind.has_result() && operation.first_use != NONE {
+            self.slot(operation.result)[0] = number;
+        }
+        (number, self.entries[number as usize].waiting == 0)
+    }
+
+    /// Forgets labels that are stored, of values that nothing reads after this operation.
+    fn forget_stored(&mut self, operation: &Operation) {
+        for (place, &slot) in operation.operands().iter().enumerate() {
+            let stored = self.values[slot as usize][1];
+            if operation.lasts >> place & 1 == 1 && stored != NONE {
+                self.values[slot as usize][1] = NONE;
+                self.close(stored);
+            }
+        }
+    }
+
+    /// Notes that an operation reads a value.
+    #[inline]
+    fn read(&mut self, reader: u32, place: usize, value: u32) {
+        let new_edge = edge(reader, place);
+        let own = &mut self.entries[value as usize];
+        own.pending += 1;
+        let is_readable = own.stage == Stage::Readable;
+        let before = if is_readable { NONE } else { std::mem::replace(&mut own.last_reader, new_edge) };
+        if !is_readable && before == NONE {
+            own.first_reader = new_edge;
+        }
+        if before != NONE {
+            let (entry, place) = (before / EDGES, before % EDGES);
+            self.entries[entry as usize].next_readers[place as usize] = new_edge;
+        }
+        let own = &mut self.entries[reader as usize];
+        own.operands[place] = value;
+        own.next_readers[place] = NONE;
+        own.waiting += u8::from(!is_readable);
+    }
+
+    /// Notes that nothing more reads a value.
+    fn close(&mut self, value: u32) {
+        let own = &mut self.entries[value as usize];
+        own.is_closed = true;
+        if own.pending == 0 && own.stage == Stage::Readable {
+            self.dead.push(value);
+        }
+    }
+
+    /// Notes that an operation has read its operands.
+    #[inline]
+    pub(super) fn release_operands(&mut self, number: u32) {
+        let Entry { operands, .. } = self.entries[number as usize];
+        for &value in &operands[..self.entries[number as usize].count()] {
+            let own = &mut self.entries[value as usize];
+            own.pending -= 1;
+            if own.pending == 0 && own.is_closed {
+                self.dead.push(value);
+            }
+        }
+    }
+
+    /// Makes a result readable; adds the operations that are ready then to `woken`.
+    #[inline]
+    pub(super) fn wake(&mut self, value: u32, woken: &mut Vec<u32>) {
+        let own = &mut self.entries[value as usize];
+        own.stage = Stage::Readable;
+        if own.pending == 0 && own.is_closed {
+            self.dead.push(value);
+        }
+        let mut next = own.first_reader;
+        (own.first_reader, own.last_reader) = (NONE, NONE);
+        while next != NONE {
+            let (reader, place) = (next / EDGES, (next % EDGES) as usize);
+            let entry = &mut self.entries[reader as usize];
+            next = entry.next_readers[place];
+            entry.waiting -= 1;
+            if entry.waiting == 0 {
+                woken.push(reader);
+            }
+        }
+    }
+
+    /// Gives an entry back.
+    pub(super) fn recycle(&mut self, entry: u32) {
+        self.entries[entry as usize].stage = Stage::Free;
+        self.free.push(entry);
+    }
+
+    /// Adds a XOR that copies an operand of `reader`, which then reads the copy. It is ready.
+    pub(super) fn copy(&mut self, reader: u32, place: usize) -> u32 {
+        let Entry { operands, priority, cell, issuer, .. } = self.entries[reader as usize];
+        let copied = Entry {
+            kind: Kind::Xor,
+            priority: priority.saturating_add(Kind::Xor.latency()),
+            cell,
+            issuer,
+            lengths: [1, 0, 0],
+            is_closed: true,
+            ..Entry::default()
+        };
+        let copy = self.new_entry(copied);
+        // It reads the value instead of the reader, so the reads of the value are as many as before.
+        self.entries[copy as usize].operands[0] = operands[place];
+        self.read(reader, place, copy);
+        copy
+    }
+
+    /// Counts, by bank, labels that some reader of `value` reads together with it.
+    #[inline]
+    pub(super) fn penalties(&self, value: u32, bank_mask: u32) -> Penalties {
+        let mut penalties = Penalties::NONE;
+        let mut next = self.entries[value as usize].first_reader;
+        for _ in 0..READERS_SEEN {
+            if next == NONE {
+                break;
+            }
+            let reader = &self.entries[(next / EDGES) as usize];
+            for &other in reader.operands() {
+                let place = self.places[other as usize];
+                if place != NONE {
+                    penalties.add(place & bank_mask);
+                }
+            }
+            next = reader.next_readers[(next % EDGES) as usize];
+        }
+        penalties
+    }
+
+    /// Pairs an AND and a XOR all of whose operands the AND reads, so that one word does both, if the operation is one of
+    /// them and the other was admitted.
+    pub(super) fn pair(&mut self, number: u32) {
+        let entry = self.entries[number as usize];
+        let is_and = match entry.kind {
+            Kind::And => true,
+            Kind::Xor => false,
+            Kind::Load | Kind::Output | Kind::Move => return,
+            Kind::Spill | Kind::Fill | Kind::Leave => return,
+        };
+        for &value in entry.operands() {
+            let own = &mut self.entries[value as usize];
+            if is_and {
+                own.last_and = number;
+            } else {
+                own.last_xor = number;
+            }
+        }
+        for &value in entry.operands() {
+            let Entry { last_and, last_xor, .. } = self.entries[value as usize];
+            let (and, xor) = if is_and { (number, last_xor) } else { (last_and, number) };
+            if and != NONE && xor != NONE && self.can_pair(and, xor) {
+                self.entries[and as usize].partner = xor;
+                self.entries[xor as usize].partner = and;
+                // The AND is as urgent as its partner.
+                let urgent = self.entries[xor as usize].priority;
+                let own = &mut self.entries[and as usize].priority;
+                *own = (*own).max(urgent);
+                return;
+            }
+        }
+    }
+
+    /// Whether an entry has the operation of this age, which has not issued.
+    #[inline]
+    pub(super) fn is_waiting(&self, number: u32, age: u32) -> bool {
+        let own = &self.entries[number as usize];
+        own.stage == Stage::Waiting && own.age == age
+    }
+
+    /// Whether an operation that has not issued could.
+    pub(super) fn is_ready(&self, number: u32) -> bool {
+        let own = &self.entries[number as usize];
+        own.waiting == 0 && !own.is_blocked
+    }
+
+    /// The operation that an operation is paired with, if it has not issued.
+    #[inline]
+    pub(super) fn waiting_partner(&self, number: u32) -> Option<u32> {
+        let partner = self.entries[number as usize].partner;
+        // Another operation may have its entry by now.
+        let own = self.entries.get(partner as usize)?;
+        (own.partner == number && own.stage == Stage::Waiting).then_some(partner)
+    }
+
+    fn can_pair(&self, and: u32, xor: u32) -> bool {
+        let [and, xor] = [and, xor].map(|number| &self.entries[number as usize]);
+        let is_open = |entry: &Entry, kind| {
+            entry.kind == kind && entry.stage == Stage::Waiting && entry.partner == NONE
+        };
+        is_open(and, Kind::And)
+            && is_open(xor, Kind::Xor)
+            && and.issuer == xor.issuer
+            && xor.operands().iter().all(|term| and.operands().contains(term))
+    }
+}
