@@ -21,12 +21,42 @@ fn memory_mib(name: &str) -> u64 {
     kib.unwrap_or(0) / 1024
 }
 
+fn quality() {
+    use phineus_overlay::compile_netlist;
+    let all: Vec<(&str, phineus_overlay::netlist::Netlist)> = vec![
+        ("product 64", circuits::product(64, 1)),
+        ("product 64 x8", circuits::product(64, 8)),
+        ("full product 128", circuits::full_product(128, 1)),
+        ("matrix 10x10 8", circuits::matrix_product(8, 10)),
+        ("aes", circuits::aes128()),
+        ("aes x4", circuits::aes128_blocks(4)),
+        ("sha256", circuits::sha256()),
+        ("add 64", circuits::addition(64, 1)),
+        ("random 100000", circuits::random(7, 100_000)),
+        ("random far 900000", circuits::random_within(7, 900_000, usize::MAX)),
+    ];
+    for (name, netlist) in all {
+        print!("{name:20}");
+        for cells in [1, 2, 4, 8, 16] {
+            if name.contains("900000") && cells > 1 { continue; }
+            if name == "sha256" && cells > 1 { continue; }
+            let (_, figures) = compile_netlist(&netlist, Parameters::with_cells(cells), [0; 32]).expect("it fits");
+            print!(" {:.3} ({}, {})", figures.cycles as f64 / figures.ands as f64, figures.copies, figures.spills);
+        }
+        println!();
+    }
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let numbers: Vec<usize> =
         std::env::args().skip(1).map(|number| number.parse()).collect::<Result<_, _>>()?;
     let &[keys, repetitions, cells] = numbers.as_slice() else {
         return Err("state KEYS REPETITIONS CELLS".into());
     };
+    if cells == 0 {
+        quality();
+        return Ok(());
+    }
     let scratch = Scratch::new(std::env::temp_dir(), 1 << 20);
     let began = Instant::now();
     let mut builder = NetlistBuilder::in_scratch(&scratch);

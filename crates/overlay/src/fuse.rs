@@ -22,10 +22,7 @@ use found::Found;
 
 /// Operations of which each waits for so many others before it is written: several times a value of the bytecode, which
 /// has at most 4096 wires.
-const DELAY: usize = 1 << 14;
-
-/// Operations that are looked at after each gate, which adds fewer.
-const WRITES: usize = 4;
+const DELAY: usize = 1 << 13;
 
 /// A wire that is of use.
 #[derive(Clone, Copy, Default)]
@@ -68,30 +65,24 @@ pub(crate) fn fuse(
     while reader.next_block(&mut block)? {
         for gate in block.rchunks_exact(KNOWN) {
             let &[head, a, b, slot] = gate else { unreachable!("gates have {KNOWN} numbers") };
-            fuser.gate(head, [a, b], slot as usize)?;
-            for _ in 0..WRITES {
-                if fuser.found.waiting() > DELAY {
-                    fuser.found.write_oldest()?;
-                }
-            }
+            fuser.gate(head, [a, b], slot as usize);
+            fuser.found.write_to(DELAY)?;
         }
         let wires_bytes = fuser.wires.len() * size_of::<Wire>();
         place.check(fuser.found.bytes() + wires_bytes as u64)?;
     }
-    while fuser.found.waiting() > 0 {
-        fuser.found.write_oldest()?;
-    }
+    fuser.found.write_all()?;
     fuser.found.finish()
 }
 
 impl Fuser {
     #[inline]
-    fn gate(&mut self, head: u32, [a, b]: [u32; 2], slot: usize) -> Result<(), OverlayError> {
+    fn gate(&mut self, head: u32, [a, b]: [u32; 2], slot: usize) {
         let (kind, is_operand, uses) = (head & 3, head >> 2 & 1 == 1, head >> 3);
         if kind == INPUT {
             self.wires[slot] = Wire { sum: Sum::default(), depth: 0, uses };
             self.make(slot, Operation { kind: Kind::Load, number: a, ..Operation::default() });
-            return Ok(());
+            return;
         }
         if kind == OUTPUT {
             let a = Operand::of(a);
@@ -99,7 +90,7 @@ impl Fuser {
             let output = Operation { number: b, ..Operation::of_sum(Kind::Output, &terms) };
             self.found.add(output);
             self.release(a);
-            return Ok(());
+            return;
         }
         let [a, b] = [a, b].map(Operand::of);
         let depth = self.wires[a.slot].depth.max(self.wires[b.slot].depth);
@@ -117,7 +108,6 @@ impl Fuser {
         }
         self.release(a);
         self.release(b);
-        Ok(())
     }
 
     /// Forgets a wire after its last use.

@@ -6,7 +6,9 @@
 use crate::OverlayError;
 use crate::memory::Place;
 use crate::netlist::NODES_MAX;
-use crate::operations::{Form, Kind, NONE, Operation, OperationReader};
+use crate::operations::{
+    Form, Kind, KnownOperation, NONE, OPERANDS_MAX, Operation, OperationReader,
+};
 use crate::parameters::CELLS_MAX;
 use crate::records::{FinishedRecords, RecordFile};
 
@@ -50,10 +52,9 @@ pub(crate) fn look_back(
     let mut pass = LookBack { slots: Vec::new(), live: [0; CELLS_MAX as usize], peak: 0 };
     // How many there are is not known, so positions count from the end.
     let mut position = NONE;
-    while let Some(mut operation) = reader.next()? {
+    while let Some(operation) = reader.next()? {
         position = position.checked_sub(1).ok_or(OverlayError::TooManyGates { nodes_max })?;
-        pass.step(&mut operation, position);
-        operation.write_known(&mut known)?;
+        pass.step(operation, position).write(&mut known)?;
         if reader.is_at_block() {
             place.check((pass.slots.capacity() * size_of::<Slot>()) as u64)?;
         }
@@ -65,27 +66,28 @@ pub(crate) fn look_back(
 
 impl LookBack {
     #[inline]
-    fn step(&mut self, operation: &mut Operation, position: u32) {
+    fn step(&mut self, mut operation: Operation, position: u32) -> KnownOperation {
         let mut path = operation.kind.latency();
         let cell = usize::from(operation.cell);
+        let (mut first_use, mut next_uses) = (NONE, [NONE; OPERANDS_MAX]);
         if operation.kind.has_result() {
             self.peak = self.peak.max(self.live[cell]);
             let slot = std::mem::replace(self.slot(operation.result), UNUSED);
-            operation.first_use = slot.next_use;
+            first_use = slot.next_use;
             path += slot.path;
             self.live[cell] -= u64::from(slot.next_use != NONE);
         }
-        operation.priority = path;
         let source = if operation.kind == Kind::Move { operation.number as usize } else { cell };
         for place in (0..operation.count()).rev() {
             let slot = self.slot(operation.operands[place]);
-            operation.next_uses[place] = slot.next_use;
+            next_uses[place] = slot.next_use;
             let is_last = slot.next_use == NONE;
             *slot = Slot { next_use: position, path: slot.path.max(path) };
             operation.lasts |= u8::from(is_last) << place;
             self.live[source] += u64::from(is_last);
         }
         self.peak = self.peak.max(self.live[source]);
+        KnownOperation { operation, priority: path, first_use, next_uses }
     }
 
     #[inline]

@@ -85,11 +85,17 @@ pub(crate) struct Operation {
     pub(crate) result: u32,
     /// Number of the AND gate, the input or the output; of a move the cell that has the value.
     pub(crate) number: u32,
+    pub(crate) operands: [u32; OPERANDS_MAX],
+}
+
+/// One operation, and what comes after it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KnownOperation {
+    pub(crate) operation: Operation,
     /// Cycles from its issue to the end of the longest path.
     pub(crate) priority: u32,
     /// Position of the first operation that reads the result, or [`NONE`].
     pub(crate) first_use: u32,
-    pub(crate) operands: [u32; OPERANDS_MAX],
     /// Positions of the next operations that read each operand, or [`NONE`].
     pub(crate) next_uses: [u32; OPERANDS_MAX],
 }
@@ -111,6 +117,7 @@ impl Operation {
         operation
     }
 
+    #[inline]
     fn add(&mut self, place: usize, sum: &Sum) {
         let count = self.count();
         self.operands[count..count + sum.values().len()].copy_from_slice(sum.values());
@@ -118,17 +125,27 @@ impl Operation {
         self.nots |= u8::from(sum.is_not()) << place;
     }
 
+    /// Lets an AND add another sum to its result.
+    pub(crate) fn set_post(&mut self, post: &Sum) {
+        self.lengths[2] = 0;
+        self.nots &= 3;
+        self.add(2, post);
+    }
+
     /// Operands.
+    #[inline]
     pub(crate) fn count(&self) -> usize {
         self.lengths.iter().map(|&length| usize::from(length)).sum()
     }
 
     /// Slots of the operands.
+    #[inline]
     pub(crate) fn operands(&self) -> &[u32] {
         &self.operands[..self.count()]
     }
 
     /// One of the three sums.
+    #[inline]
     pub(crate) fn sum(&self, place: usize) -> Sum {
         let begin: usize = self.lengths[..place].iter().map(|&length| usize::from(length)).sum();
         let values = &self.operands[begin..begin + usize::from(self.lengths[place])];
@@ -157,6 +174,7 @@ impl Operation {
         ((head >> 3 & 3) + (head >> 5 & 3) + (head >> 7 & 3)) as usize
     }
 
+    #[inline]
     /// Writes what is known before the pass backwards: head, result, number, operands.
     pub(crate) fn write_found(&self, file: &mut RecordFile) -> Result<(), OverlayError> {
         let count = self.count();
@@ -166,32 +184,48 @@ impl Operation {
         file.push(&record[..FOUND + count])
     }
 
+    #[inline]
     fn read_found(record: &[u32]) -> Operation {
         let mut operation = Operation::of_head(record[0]);
         [operation.result, operation.number] = [record[1], record[2]];
-        operation.operands[..record.len() - FOUND].copy_from_slice(&record[FOUND..]);
+        for (operand, &slot) in operation.operands.iter_mut().zip(&record[FOUND..]) {
+            *operand = slot;
+        }
         operation
     }
+}
 
+impl KnownOperation {
     /// Writes everything: as [`Operation::write_found`], with priority and uses.
-    pub(crate) fn write_known(&self, file: &mut RecordFile) -> Result<(), OverlayError> {
-        let count = self.count();
+    #[inline]
+    pub(crate) fn write(&self, file: &mut RecordFile) -> Result<(), OverlayError> {
+        let operation = &self.operation;
+        let count = operation.count();
         let mut record = [0; KNOWN + 2 * OPERANDS_MAX];
-        let numbers = [self.head(), self.result, self.number, self.priority, self.first_use];
-        record[..KNOWN].copy_from_slice(&numbers);
-        record[KNOWN..KNOWN + OPERANDS_MAX].copy_from_slice(&self.operands);
+        record[..3].copy_from_slice(&[operation.head(), operation.result, operation.number]);
+        record[3..KNOWN].copy_from_slice(&[self.priority, self.first_use]);
+        record[KNOWN..KNOWN + OPERANDS_MAX].copy_from_slice(&operation.operands);
         record[KNOWN + count..KNOWN + count + OPERANDS_MAX].copy_from_slice(&self.next_uses);
         file.push(&record[..KNOWN + 2 * count])
     }
 
-    fn read_known(record: &[u32]) -> Operation {
-        let mut operation = Operation::of_head(record[0]);
-        [operation.result, operation.number] = [record[1], record[2]];
-        [operation.priority, operation.first_use] = [record[3], record[4]];
+    #[inline]
+    fn read(record: &[u32]) -> KnownOperation {
+        let mut known = KnownOperation {
+            operation: Operation::of_head(record[0]),
+            priority: record[3],
+            first_use: record[4],
+            next_uses: [0; OPERANDS_MAX],
+        };
+        [known.operation.result, known.operation.number] = [record[1], record[2]];
         let (operands, next_uses) = record[KNOWN..].split_at((record.len() - KNOWN) / 2);
-        operation.operands[..operands.len()].copy_from_slice(operands);
-        operation.next_uses[..next_uses.len()].copy_from_slice(next_uses);
-        operation
+        for (operand, &slot) in known.operation.operands.iter_mut().zip(operands) {
+            *operand = slot;
+        }
+        for (next, &position) in known.next_uses.iter_mut().zip(next_uses) {
+            *next = position;
+        }
+        known
     }
 }
 
@@ -205,7 +239,7 @@ const KNOWN: usize = 5;
 pub(crate) enum Form {
     /// Records of [`Operation::write_found`].
     Found,
-    /// Records of [`Operation::write_known`].
+    /// Records of [`KnownOperation::write`].
     Known,
 }
 
@@ -223,18 +257,30 @@ impl OperationReader {
         OperationReader { reader, form, block: Vec::new(), begins: Vec::new() }
     }
 
+    /// The next record of [`Form::Found`].
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Operation>, OverlayError> {
+        let Some(begin) = self.next_begin()? else { return Ok(None) };
+        let record = &self.block[begin..];
+        let count = Operation::count_of(record[0]);
+        Ok(Some(Operation::read_found(&record[..FOUND + count])))
+    }
+
+    /// The next record of [`Form::Known`].
+    #[inline]
+    pub(crate) fn next_known(&mut self) -> Result<Option<KnownOperation>, OverlayError> {
+        let Some(begin) = self.next_begin()? else { return Ok(None) };
+        let record = &self.block[begin..];
+        let count = Operation::count_of(record[0]);
+        Ok(Some(KnownOperation::read(&record[..KNOWN + 2 * count])))
+    }
+
+    #[inline]
+    fn next_begin(&mut self) -> Result<Option<usize>, OverlayError> {
         if self.begins.is_empty() && !self.next_block()? {
             return Ok(None);
         }
-        let begin = self.begins.pop().expect("a block has records") as usize;
-        let record = &self.block[begin..];
-        let count = Operation::count_of(record[0]);
-        Ok(Some(match self.form {
-            Form::Found => Operation::read_found(&record[..FOUND + count]),
-            Form::Known => Operation::read_known(&record[..KNOWN + 2 * count]),
-        }))
+        Ok(self.begins.pop().map(|begin| begin as usize))
     }
 
     /// Whether a block has been read to its end.

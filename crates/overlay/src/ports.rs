@@ -89,10 +89,28 @@ impl ReadPorts {
         false
     }
 
+    /// Gives each of at most three terms one of the three ports from `first` on, which read nothing; returns whether all
+    /// have one. If not, nothing changes.
+    #[inline]
+    pub(crate) fn assign_sum(&mut self, first: usize, terms: &[u32]) -> bool {
+        let group = Group { first, ports: 3 };
+        let mut operands = [(group, 0); 3];
+        let operands = &mut operands[..terms.len()];
+        for (operand, &address) in operands.iter_mut().zip(terms) {
+            // Both copies of its bank read others: the usual reason.
+            if !self.can_read(0, address).0 && !self.can_read(1, address).0 {
+                return false;
+            }
+            operand.1 = address;
+        }
+        self.assign(operands)
+    }
+
     /// Gives each term of XOR unit Z a port of the AND, which may read it already; returns whether all have one. The
     /// operands of the AND must have their ports. If not, the ports must be restored.
-    pub(crate) fn assign_terms(&mut self, terms: impl Iterator<Item = u32>) -> bool {
-        for address in terms {
+    #[inline]
+    pub(crate) fn assign_terms(&mut self, terms: &[u32]) -> bool {
+        for &address in terms {
             let is_free = |port: &usize| self.reads.terms >> port & 1 == 0;
             let reads = |port: &usize| self.reads.addresses[*port] == address;
             let shared = (0..AND_PORTS).filter(is_free).find(reads);

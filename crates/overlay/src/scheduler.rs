@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use crate::OverlayError;
 use crate::lane::Lane;
 use crate::memory::Place;
-use crate::operations::{Kind, NONE, Operation};
+use crate::operations::{Kind, KnownOperation, NONE};
 use crate::parameters::{CHECK_INTERVAL, DRAIN_CYCLES, Parameters, SPILL_LATENCY};
 use crate::ports::ReadPorts;
 use crate::schedule::Figures;
@@ -89,10 +89,11 @@ pub(crate) struct Scheduler<'a> {
     parameters: Parameters,
     feed: Feed,
     /// The next operation, which is not admitted yet.
-    next: Option<Operation>,
+    next: Option<KnownOperation>,
     window: Window,
     /// Operations that were admitted and have not issued.
     waiting: usize,
+    waiting_max: usize,
     cells: Vec<Cell>,
     /// With several cells, the operations that load each input and have not issued.
     loads: HashMap<u32, Vec<u32>>,
@@ -147,6 +148,7 @@ impl<'a> Scheduler<'a> {
             next: None,
             window: Window::default(),
             waiting: 0,
+            waiting_max: std::env::var("WMAX").ok().and_then(|v| v.parse().ok()).unwrap_or(WAITING_MAX),
             cells: cells.collect(),
             loads: HashMap::new(),
             wheel: std::array::from_fn(|_| Vec::new()),
@@ -244,8 +246,9 @@ impl<'a> Scheduler<'a> {
 
     /// Admits operations for whose results there is space.
     fn admit(&mut self) -> Result<(), OverlayError> {
-        while self.waiting < WAITING_MAX * self.cells.len() {
-            let Some(operation) = self.next else { break };
+        while self.waiting < self.waiting_max * self.cells.len() {
+            let Some(known) = self.next else { break };
+            let operation = known.operation;
             let has_result = operation.kind.has_result();
             let cell = &mut self.cells[usize::from(operation.cell)];
             let most = self.parameters.labels() - copy_labels(self.parameters);
@@ -259,7 +262,7 @@ impl<'a> Scheduler<'a> {
             }
             cell.waiting += u64::from(has_result);
             self.waiting += 1;
-            let (entry, is_ready) = self.window.admit(&operation);
+            let (entry, is_ready) = self.window.admit(&known);
             self.window.pair(entry);
             if operation.kind == Kind::Load && self.parameters.cells > 1 {
                 self.loads.entry(operation.number).or_default().push(entry);
@@ -315,7 +318,10 @@ impl<'a> Scheduler<'a> {
 
     fn queue(&mut self, number: u32, (cell, queue): (usize, Queue)) {
         let entry = &self.window.entries[number as usize];
-        let candidate = Candidate::new(number, (entry.priority, entry.age));
+        let is_sum = entry.kind == Kind::Xor;
+        let terms = entry.operands().iter().map(|&value| self.window.places[value as usize]);
+        let terms = terms.filter(|_| is_sum);
+        let candidate = Candidate::new(number, (entry.priority, entry.age), terms);
         self.cells[cell].ready[queue as usize].push(candidate);
     }
 

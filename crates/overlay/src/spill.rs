@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::OverlayError;
 use crate::look_back::KnownOperations;
-use crate::operations::{Kind, NONE, Operation, OperationReader};
+use crate::operations::{Kind, KnownOperation, NONE, Operation, OperationReader};
 use crate::parameters::{CELLS_MAX, LOAD_LATENCY};
 
 /// Operations for the scheduler.
@@ -19,7 +19,7 @@ pub(crate) struct Feed {
     position: u32,
     /// Decides what leaves, if not all labels fit.
     spiller: Option<Spiller>,
-    queue: VecDeque<Operation>,
+    queue: VecDeque<KnownOperation>,
 }
 
 impl Feed {
@@ -46,11 +46,11 @@ impl Feed {
 
     /// The next operation.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<Operation>, OverlayError> {
-        let Some(spiller) = &mut self.spiller else { return self.reader.next() };
+    pub(crate) fn next(&mut self) -> Result<Option<KnownOperation>, OverlayError> {
+        let Some(spiller) = &mut self.spiller else { return self.reader.next_known() };
         if self.queue.is_empty() {
-            let Some(operation) = self.reader.next()? else { return Ok(None) };
-            spiller.step(operation, self.position, &mut self.queue)?;
+            let Some(known) = self.reader.next_known()? else { return Ok(None) };
+            spiller.step(known, self.position, &mut self.queue)?;
             self.position += 1;
         }
         Ok(self.queue.pop_front())
@@ -96,17 +96,18 @@ impl Spiller {
 
     fn step(
         &mut self,
-        operation: Operation,
+        known: KnownOperation,
         position: u32,
-        queue: &mut VecDeque<Operation>,
+        queue: &mut VecDeque<KnownOperation>,
     ) -> Result<(), OverlayError> {
+        let operation = known.operation;
         for &slot in operation.operands() {
             if !self.slots[slot as usize].is_here {
                 self.make_space(position, self.slots[slot as usize].cell, queue)?;
-                self.fill(slot, &operation, queue);
+                self.fill(slot, known.priority, queue);
             }
         }
-        for (&slot, &next_use) in operation.operands().iter().zip(&operation.next_uses) {
+        for (&slot, &next_use) in operation.operands().iter().zip(&known.next_uses) {
             let own = &mut self.slots[slot as usize];
             own.next_use = next_use;
             if next_use == NONE {
@@ -117,12 +118,12 @@ impl Spiller {
             }
         }
         // What leaves for its result may be one of its operands.
-        queue.push_back(operation);
-        if operation.kind.has_result() && operation.first_use != NONE {
+        queue.push_back(known);
+        if operation.kind.has_result() && known.first_use != NONE {
             self.make_space(position, operation.cell, queue)?;
             let is_input = operation.kind == Kind::Load;
             self.slots[operation.result as usize] = Slot {
-                next_use: operation.first_use,
+                next_use: known.first_use,
                 input: if is_input { operation.number } else { NONE },
                 cell: operation.cell,
                 is_here: true,
@@ -149,21 +150,21 @@ impl Spiller {
         }
     }
 
-    /// Lets the label of a slot return, for an operation that reads it.
-    fn fill(&mut self, slot: u32, reader: &Operation, queue: &mut VecDeque<Operation>) {
+    /// Lets the label of a slot return, for an operation of this priority that reads it.
+    fn fill(&mut self, slot: u32, priority: u32, queue: &mut VecDeque<KnownOperation>) {
         let own = &mut self.slots[slot as usize];
         own.is_here = true;
-        let filled = Operation {
-            cell: own.cell,
-            result: slot,
-            first_use: own.next_use,
-            priority: reader.priority + LOAD_LATENCY,
-            ..Operation::default()
-        };
         self.live[usize::from(own.cell)] += 1;
-        queue.push_back(match own.input {
+        let filled = Operation { cell: own.cell, result: slot, ..Operation::default() };
+        let operation = match own.input {
             NONE => Operation { kind: Kind::Fill, ..filled },
             number => Operation { kind: Kind::Load, number, ..filled },
+        };
+        queue.push_back(KnownOperation {
+            operation,
+            priority: priority + LOAD_LATENCY,
+            first_use: own.next_use,
+            ..KnownOperation::default()
         });
     }
 
@@ -172,7 +173,7 @@ impl Spiller {
         &mut self,
         position: u32,
         cell: u8,
-        queue: &mut VecDeque<Operation>,
+        queue: &mut VecDeque<KnownOperation>,
     ) -> Result<(), OverlayError> {
         let number = usize::from(cell);
         while self.live[number] >= self.capacity {
@@ -194,9 +195,11 @@ impl Spiller {
             leaving.operands[0] = slot;
             leaving.lengths[0] = 1;
             // A spill frees a label, so it issues as soon as it can.
-            queue.push_back(match is_free {
-                true => Operation { kind: Kind::Leave, ..leaving },
-                false => Operation { kind: Kind::Spill, priority: NONE, ..leaving },
+            let kind = if is_free { Kind::Leave } else { Kind::Spill };
+            queue.push_back(KnownOperation {
+                operation: Operation { kind, ..leaving },
+                priority: NONE,
+                ..KnownOperation::default()
             });
         }
         Ok(())

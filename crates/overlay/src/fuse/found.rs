@@ -23,21 +23,25 @@ enum State {
     Written,
 }
 
-/// A value, and the operation that makes it.
+/// An operation, which makes a value.
 #[derive(Clone, Copy)]
-struct Value {
+struct Maker {
     operation: Operation,
-    /// Wires, operations that are not written yet, and places in the queue that refer to it.
-    holds: u32,
-    /// The last XOR that reads it, or [`NONE`].
-    xor: u32,
     state: State,
     /// Whether it holds its operands: until it is written. XORs of inputs always do, because other cells may do them again.
     is_holding: bool,
 }
 
+/// Operations that are written together.
+const BATCH: usize = 64;
+
 pub(super) struct Found {
-    values: Vec<Value>,
+    makers: Vec<Maker>,
+    /// By value, the wires, operations that are not written yet, and places in the queue that refer to it. It and the
+    /// next list are apart from the operations because they are looked at much more often.
+    holds: Vec<u32>,
+    /// By value, the last XOR that reads it, or [`NONE`].
+    xors: Vec<u32>,
     free: Vec<u32>,
     /// Operations in the order in which they were found, but loads.
     queue: VecDeque<u32>,
@@ -51,7 +55,9 @@ pub(super) struct Found {
 impl Found {
     pub(super) fn new(scratch: &Scratch) -> Found {
         Found {
-            values: Vec::new(),
+            makers: Vec::new(),
+            holds: Vec::new(),
+            xors: Vec::new(),
             free: Vec::new(),
             queue: VecDeque::new(),
             stack: Vec::new(),
@@ -67,75 +73,68 @@ impl Found {
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> u64 {
         let numbers = self.free.capacity() + self.queue.capacity() + self.stack.capacity();
-        let values = self.values.capacity() * size_of::<Value>();
-        (values + size_of::<u32>() * numbers) as u64
-    }
-
-    /// Operations that wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.queue.len()
+        let each = size_of::<Maker>() + 2 * size_of::<u32>();
+        (self.makers.capacity() * each + size_of::<u32>() * numbers) as u64
     }
 
     /// Adds an operation; returns its value, which is held once unless it is an output.
+    #[inline]
     pub(super) fn add(&mut self, operation: Operation) -> u32 {
         let value = self.place();
         self.hold(operation.operands());
         if operation.kind == Kind::Xor {
-            operation.operands().iter().for_each(|&term| self.values[term as usize].xor = value);
+            operation.operands().iter().for_each(|&term| self.xors[term as usize] = value);
         }
         let is_queued = operation.kind != Kind::Load;
         if is_queued {
             self.queue.push_back(value);
         }
-        let holds = u32::from(is_queued) + u32::from(operation.kind != Kind::Output);
         let operation = Operation { result: value, ..operation };
-        self.values[value as usize] =
-            Value { operation, holds, xor: NONE, state: State::Open, is_holding: true };
+        let number = value as usize;
+        self.holds[number] = u32::from(is_queued) + u32::from(operation.kind != Kind::Output);
+        self.xors[number] = NONE;
+        self.makers[number] = Maker { operation, state: State::Open, is_holding: true };
         value
     }
 
     fn place(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
-            self.values.push(Value {
-                operation: Operation::default(),
-                holds: 0,
-                xor: NONE,
-                state: State::Free,
-                is_holding: false,
-            });
-            self.values.len() as u32 - 1
+            let operation = Operation::default();
+            self.makers.push(Maker { operation, state: State::Free, is_holding: false });
+            self.holds.push(0);
+            self.xors.push(NONE);
+            self.makers.len() as u32 - 1
         })
     }
 
     #[inline]
     pub(super) fn hold(&mut self, values: &[u32]) {
-        values.iter().for_each(|&value| self.values[value as usize].holds += 1);
+        values.iter().for_each(|&value| self.holds[value as usize] += 1);
     }
 
     /// Lets go of values; those that nothing holds any more are forgotten.
     #[inline]
     pub(super) fn release(&mut self, values: &[u32]) {
         for &value in values {
-            let own = &mut self.values[value as usize];
-            own.holds -= 1;
-            if own.holds == 0 {
-                self.unheld.push(value);
+            self.holds[value as usize] -= 1;
+            if self.holds[value as usize] == 0 {
+                self.forget(value);
             }
-        }
-        while let Some(value) = self.unheld.pop() {
-            self.forget(value);
         }
     }
 
-    fn forget(&mut self, value: u32) {
-        let Value { operation, is_holding, .. } = self.values[value as usize];
-        self.values[value as usize].state = State::Free;
-        self.free.push(value);
-        if is_holding {
-            for &operand in operation.operands() {
-                let own = &mut self.values[operand as usize];
-                own.holds -= 1;
-                if own.holds == 0 {
+    fn forget(&mut self, first: u32) {
+        self.unheld.push(first);
+        while let Some(value) = self.unheld.pop() {
+            let maker = &mut self.makers[value as usize];
+            maker.state = State::Free;
+            self.free.push(value);
+            if !maker.is_holding {
+                continue;
+            }
+            for &operand in maker.operation.operands() {
+                self.holds[operand as usize] -= 1;
+                if self.holds[operand as usize] == 0 {
                     self.unheld.push(operand);
                 }
             }
@@ -144,16 +143,17 @@ impl Found {
 
     /// Whether an operation is a XOR of nothing but inputs.
     fn is_of_inputs(&self, operation: &Operation) -> bool {
-        let is_input = |&value: &u32| self.values[value as usize].operation.kind == Kind::Load;
+        let is_input = |&value: &u32| self.makers[value as usize].operation.kind == Kind::Load;
         operation.kind == Kind::Xor && operation.operands().iter().all(is_input)
     }
 
     /// A XOR operation all of whose terms are among `terms`, and its sum.
+    #[inline]
     pub(super) fn contained(&self, terms: &Terms) -> Option<(u32, Sum)> {
         let values = terms.values();
-        let xors = values.iter().map(|&value| self.values[value as usize].xor);
+        let xors = values.iter().map(|&value| self.xors[value as usize]);
         xors.filter(|&xor| xor != NONE).find_map(|xor| {
-            let Value { operation, state, .. } = &self.values[xor as usize];
+            let Maker { operation, state, .. } = &self.makers[xor as usize];
             let is_there = *state != State::Free && operation.kind == Kind::Xor;
             let is_contained = || operation.operands().iter().all(|term| values.contains(term));
             (is_there && is_contained()).then(|| (xor, operation.sum(0)))
@@ -161,43 +161,67 @@ impl Found {
     }
 
     /// Whether a value is that of an AND which can change, and only one wire refers to it.
+    #[inline]
     pub(super) fn is_open_and(&self, value: u32) -> bool {
-        let Value { operation, holds, state, .. } = &self.values[value as usize];
-        operation.kind == Kind::And && *state == State::Open && *holds == 2
+        let Maker { operation, state, .. } = &self.makers[value as usize];
+        let is_alone = self.holds[value as usize] == 2;
+        is_alone && operation.kind == Kind::And && *state == State::Open
     }
 
     /// What an AND adds to its result.
     pub(super) fn post(&self, and: u32) -> Sum {
-        self.values[and as usize].operation.sum(2)
+        self.makers[and as usize].operation.sum(2)
     }
 
     pub(super) fn set_post(&mut self, and: u32, post: &Sum) {
-        let before = self.values[and as usize].operation;
-        let [a, b, old] = [0, 1, 2].map(|place| before.sum(place));
         self.hold(post.values());
-        self.values[and as usize].operation =
-            Operation { result: and, ..Operation::and(before.number, [&a, &b, post]) };
+        let old = self.post(and);
+        self.makers[and as usize].operation.set_post(post);
         self.release(old.values());
     }
 
+    /// Writes the operations that wait longest, if they must be there by now, until `delay` are left.
+    pub(super) fn write_to(&mut self, delay: usize) -> Result<(), OverlayError> {
+        while self.queue.len() >= delay + BATCH {
+            // What is needed of them is far apart in memory: look at all of it first, so that the processor waits once.
+            let batch = self.queue.range(..BATCH);
+            let kinds = batch.map(|&value| self.makers[value as usize].operation.count());
+            std::hint::black_box(kinds.fold(0, usize::max));
+            for _ in 0..BATCH {
+                self.write_oldest()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all operations.
+    pub(super) fn write_all(&mut self) -> Result<(), OverlayError> {
+        while !self.queue.is_empty() {
+            self.write_oldest()?;
+        }
+        Ok(())
+    }
+
     /// Writes the operation that waits longest, if it must be there by now.
-    pub(super) fn write_oldest(&mut self) -> Result<(), OverlayError> {
+    fn write_oldest(&mut self) -> Result<(), OverlayError> {
         let Some(value) = self.queue.pop_front() else { return Ok(()) };
-        let Value { operation, holds, state, .. } = self.values[value as usize];
+        let Maker { operation, state, .. } = &self.makers[value as usize];
+        let is_held = self.holds[value as usize] > 1;
+        let is_open = *state == State::Open;
         let is_wanted = match operation.kind {
             Kind::Xor => {
                 let is_alone = |&term: &u32| {
-                    let term = &self.values[term as usize];
-                    term.holds == 1 && term.operation.kind != Kind::Load
+                    let kind = self.makers[term as usize].operation.kind;
+                    self.holds[term as usize] == 1 && kind != Kind::Load
                 };
-                holds > 1 && operation.operands().iter().any(is_alone)
+                is_held && operation.operands().iter().any(is_alone)
             }
             Kind::And | Kind::Output | Kind::Load => true,
             Kind::Move | Kind::Spill | Kind::Fill | Kind::Leave => true,
         };
-        if state == State::Open && is_wanted {
+        if is_open && is_wanted {
             self.write(value)?;
-        } else if state == State::Open && holds > 1 && !self.queue.is_empty() {
+        } else if is_open && is_held && !self.queue.is_empty() {
             self.queue.push_back(value);
             return Ok(());
         }
@@ -206,13 +230,13 @@ impl Found {
     }
 
     /// Writes an operation, after those that it reads.
-    fn write(&mut self, value: u32) -> Result<(), OverlayError> {
-        self.stack.push(value);
+    fn write(&mut self, first: u32) -> Result<(), OverlayError> {
+        self.stack.push(first);
         while let Some(&value) = self.stack.last() {
-            let Value { operation, state, .. } = self.values[value as usize];
+            let Maker { operation, state, .. } = self.makers[value as usize];
             let before = self.stack.len();
             if state == State::Open {
-                let is_open = |&&operand: &&u32| self.values[operand as usize].state == State::Open;
+                let is_open = |&&operand: &&u32| self.makers[operand as usize].state == State::Open;
                 self.stack.extend(operation.operands().iter().filter(is_open));
             }
             if self.stack.len() > before {
@@ -221,9 +245,9 @@ impl Found {
             self.stack.pop();
             if state == State::Open {
                 operation.write_found(&mut self.file)?;
-                self.values[value as usize].state = State::Written;
+                self.makers[value as usize].state = State::Written;
                 if !self.is_of_inputs(&operation) {
-                    self.values[value as usize].is_holding = false;
+                    self.makers[value as usize].is_holding = false;
                     self.release(operation.operands());
                 }
             }

@@ -8,7 +8,8 @@
 //! of them that are ready for it.
 
 use super::window::{Entry, Stage};
-use super::{Port, Queue, Scheduler, WHEEL};
+use super::ready::TERMS_MAX;
+use super::{Cell, Port, Queue, Scheduler, WHEEL};
 use crate::operations::{Kind, NONE, OPERANDS_MAX};
 use crate::ports::Group;
 use crate::schedule::STORED;
@@ -27,7 +28,9 @@ impl Scheduler<'_> {
         let groups: [Group; 3] = match entry.kind {
             Kind::Load | Kind::Fill | Kind::Leave => return true,
             Kind::Xor if port == Port::Z => {
-                return ports.assign_terms(entry.operands().iter().map(|&value| place(value)));
+                let terms: [u32; TERMS_MAX] =
+                    std::array::from_fn(|term| places.get(entry.operands[term] as usize).map_or(0, |&place| place));
+                return ports.assign_terms(&terms[..entry.count()]);
             }
             Kind::And => AND_GROUPS,
             Kind::Xor | Kind::Output | Kind::Spill | Kind::Move => {
@@ -80,8 +83,8 @@ impl Scheduler<'_> {
         let mut has_any = and.is_some() || !is_x_free;
         let free = [(Port::Y, true), (Port::X, is_x_free), (Port::Z, is_z_free)];
         for (port, _) in free.into_iter().filter(|&(_, is_free)| is_free) {
-            let issued = self.issue_on(Queue::Xor, (cell, port));
-            has_any |= issued.or_else(|| self.issue_on(Queue::Paired, (cell, port))).is_some();
+            has_any |= self.issue_sum(Queue::Xor, (cell, port))
+                || self.issue_sum(Queue::Paired, (cell, port));
         }
         has_any
     }
@@ -121,7 +124,7 @@ impl Scheduler<'_> {
         let input = self.window.entries[load as usize].number;
         let Some(mut loads) = self.loads.remove(&input) else { return };
         loads.retain(|&other| {
-            let Entry { cell, stage, .. } = self.window.entries[other as usize];
+            let (cell, stage) = (self.window.entries[other as usize].cell, self.window.stage(other));
             let cell = usize::from(cell);
             let is_free = self.cells[cell].lane.writes[WRITE_LOAD] == NONE;
             let is_done = stage != Stage::Waiting
@@ -152,20 +155,52 @@ impl Scheduler<'_> {
         }
     }
 
+    /// As [`Scheduler::issue_on`], of XORs; returns whether one issued.
+    #[inline]
+    fn issue_sum(&mut self, queue: Queue, (cell, port): (usize, Port)) -> bool {
+        let Cell { ready, ports, memory, .. } = &mut self.cells[cell];
+        let latency = u64::from(Kind::Xor.latency());
+        if !memory.can_allocate(self.cycle + latency - 1) {
+            return false;
+        }
+        let first = if port == Port::Y { PORT_Y } else { PORT_X };
+        let queue = &mut ready[queue as usize];
+        let before = ports.reads;
+        let mut tried = 0;
+        while let Some(candidate) = queue.front().get(tried) {
+            let has_ports = match port {
+                Port::Z => ports.assign_terms(candidate.terms()),
+                Port::And | Port::X | Port::Y | Port::Load | Port::Shared => {
+                    ports.assign_sum(first, candidate.terms())
+                }
+            };
+            let number = candidate.entry;
+            let is_stale = has_ports && !self.window.is_waiting(number, candidate.age());
+            if !has_ports && port == Port::Z || is_stale {
+                ports.reads = before;
+            }
+            if is_stale {
+                queue.remove(tried);
+            } else if has_ports {
+                queue.remove(tried);
+                self.complete(number, (cell, port), latency);
+                return true;
+            } else {
+                tried += 1;
+            }
+        }
+        false
+    }
+
     /// Issues an operation on a unit of a cell, if its operands find ports and its result a place.
     fn try_issue(&mut self, number: u32, (cell, port): (usize, Port)) -> bool {
         let Entry { kind, cell: target, .. } = self.window.entries[number as usize];
         let latency = u64::from(kind.latency());
         let write_cycle = self.cycle + latency - 1;
         let target = usize::from(target);
-        let takes_load_port = match kind {
-            Kind::Load | Kind::Fill | Kind::Move => true,
-            Kind::And | Kind::Xor | Kind::Output | Kind::Spill | Kind::Leave => false,
-        };
         let memory = &self.cells[target].memory;
-        let has_result = kind.has_result();
-        if takes_load_port && !memory.can_load(write_cycle)
-            || has_result && !memory.can_allocate(write_cycle)
+        if takes_load_port(kind) && !memory.can_load(write_cycle)
+            || kind.has_result() && !memory.can_allocate(write_cycle)
         {
             return false;
         }
@@ -176,13 +211,23 @@ impl Scheduler<'_> {
             }
             return false;
         }
+        self.complete(number, (cell, port), latency);
+        true
+    }
+
+    /// Issues an operation whose operands have ports, and for whose result there is a place.
+    #[inline]
+    fn complete(&mut self, number: u32, (cell, port): (usize, Port), latency: u64) {
+        let Entry { kind, cell: target, .. } = self.window.entries[number as usize];
+        let target = usize::from(target);
+        let write_cycle = self.cycle + latency - 1;
         let mut place = NONE;
-        if has_result {
+        if kind.has_result() {
             let bank_mask = (1 << self.parameters.bank_bits) - 1;
             let penalties = self.window.penalties(number, bank_mask);
             let memory = &mut self.cells[target].memory;
             place = memory.allocate(write_cycle, &penalties).expect("a bank was free");
-            if takes_load_port {
+            if takes_load_port(kind) {
                 memory.load(write_cycle);
             }
             self.cells[target].waiting -= 1;
@@ -192,13 +237,12 @@ impl Scheduler<'_> {
         self.window.release_operands(number);
         self.waiting -= 1;
         self.finish_issue(number, kind, latency);
-        true
     }
 
     /// Notes that an operation has issued.
     fn finish_issue(&mut self, number: u32, kind: Kind, latency: u64) {
-        let own = &mut self.window.entries[number as usize];
-        own.stage = Stage::Issued;
+        self.window.set_issued(number);
+        let own = &self.window.entries[number as usize];
         let (is_copying, issuer) = (own.is_copying, usize::from(own.issuer));
         if kind == Kind::Output {
             self.window.recycle(number);
@@ -263,6 +307,14 @@ impl Scheduler<'_> {
             }
             Kind::Leave => unreachable!("no unit does it"),
         }
+    }
+}
+
+/// Whether the result of an operation comes through the load port.
+fn takes_load_port(kind: Kind) -> bool {
+    match kind {
+        Kind::Load | Kind::Fill | Kind::Move => true,
+        Kind::And | Kind::Xor | Kind::Output | Kind::Spill | Kind::Leave => false,
     }
 }
 

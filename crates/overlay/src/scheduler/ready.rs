@@ -13,11 +13,33 @@ pub(super) struct Candidate {
     /// Priority in the high half; in the low half the complement of the age, so that older ones come first.
     key: u64,
     pub(super) entry: u32,
+    /// Terms of a XOR, and their addresses.
+    term_count: u32,
+    terms: [u32; TERMS_MAX],
 }
 
+/// Terms of a XOR.
+pub(super) const TERMS_MAX: usize = 3;
+
 impl Candidate {
-    pub(super) fn new(entry: u32, (priority, age): (u32, u32)) -> Candidate {
-        Candidate { key: u64::from(priority) << 32 | u64::from(!age), entry }
+    pub(super) fn new(
+        entry: u32,
+        (priority, age): (u32, u32),
+        terms: impl Iterator<Item = u32>,
+    ) -> Candidate {
+        let key = u64::from(priority) << 32 | u64::from(!age);
+        let mut candidate = Candidate { key, entry, term_count: 0, terms: [0; TERMS_MAX] };
+        for (place, address) in candidate.terms.iter_mut().zip(terms) {
+            *place = address;
+            candidate.term_count += 1;
+        }
+        candidate
+    }
+
+    /// Addresses of the terms of a XOR.
+    #[inline]
+    pub(super) fn terms(&self) -> &[u32] {
+        &self.terms[..self.term_count as usize]
     }
 
     /// Which operation of those that had this entry it is.
@@ -88,7 +110,7 @@ mod tests {
         let (mut queue, mut list) = (ReadyQueue::default(), Vec::new());
         for age in 0..20_000 {
             if random.below(100) < 49 {
-                let candidate = Candidate::new(age, (random.below(50) as u32, age));
+                let candidate = Candidate::new(age, (random.below(50) as u32, age), [].into_iter());
                 assert_eq!(candidate.age(), age);
                 queue.push(candidate);
                 list.push(candidate);

@@ -2,9 +2,9 @@
 //!
 //! An operation and its result share an *entry*. Entries are used again, so a window takes as much memory as there are
 //! labels in the wire memory and operations that wait. Operands are found by slot when an operation is admitted, which
-//! is in the order of the program.
+//! is in the order of the program. What is looked at of operands is apart from the rest, so that it stays in the caches.
 
-use crate::operations::{Kind, NONE, OPERANDS_MAX, Operation};
+use crate::operations::{Kind, KnownOperation, NONE, OPERANDS_MAX, Operation};
 use crate::wire_memory::Penalties;
 
 /// Readers of a value whose operands are looked at when it gets a bank.
@@ -24,26 +24,17 @@ pub(super) enum Stage {
     Readable,
 }
 
-/// An operation and its result.
+/// An operation.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Entry {
     /// Entries of the operands; of a fill that of the spill.
     pub(super) operands: [u32; OPERANDS_MAX],
-    /// Of each operand, the next one in the list of those that read the same value.
-    next_readers: [u32; OPERANDS_MAX],
-    first_reader: u32,
-    last_reader: u32,
     /// As [`Operation::number`]; of a spill the number of the stored label.
     pub(super) number: u32,
     pub(super) priority: u32,
     pub(super) age: u32,
-    /// Reads of the result that were admitted and did not happen.
-    pending: u32,
     /// Of an AND, the XOR that reads only labels which the AND reads, and the reverse; [`NONE`] of all others.
     pub(super) partner: u32,
-    /// The last AND that reads it, and the last XOR.
-    last_and: u32,
-    last_xor: u32,
     pub(super) kind: Kind,
     /// The cell that has the result.
     pub(super) cell: u8,
@@ -53,9 +44,6 @@ pub(super) struct Entry {
     pub(super) nots: u8,
     /// Operands that are not readable yet.
     waiting: u8,
-    pub(super) stage: Stage,
-    /// Whether no more readers come.
-    is_closed: bool,
     /// Whether copies of its operands have a place for certain.
     pub(super) is_copying: bool,
     /// Whether it waits for that.
@@ -64,13 +52,27 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Operands.
+    #[inline]
     pub(super) fn count(&self) -> usize {
         self.lengths.iter().map(|&length| usize::from(length)).sum()
     }
 
+    #[inline]
     pub(super) fn operands(&self) -> &[u32] {
         &self.operands[..self.count()]
     }
+}
+
+/// The result of an operation.
+#[derive(Clone, Copy)]
+struct Value {
+    /// Reads that were admitted and did not happen.
+    pending: u32,
+    first_reader: u32,
+    last_reader: u32,
+    stage: Stage,
+    /// Whether no more readers come.
+    is_closed: bool,
 }
 
 /// A place of an operand, as a number.
@@ -85,11 +87,16 @@ const _: () = assert!(OPERANDS_MAX <= EDGES as usize);
 #[derive(Default)]
 pub(super) struct Window {
     pub(super) entries: Vec<Entry>,
+    values: Vec<Value>,
     /// Address of each result, or [`NONE`] before it has one.
     pub(super) places: Vec<u32>,
+    /// By edge, the next one in the list of those that read the same value.
+    next_readers: Vec<u32>,
+    /// The last AND that reads each value, and the last XOR.
+    pairs: Vec<[u32; 2]>,
     free: Vec<u32>,
     /// The entry of the value in each slot, and of its stored label.
-    values: Vec<[u32; 2]>,
+    slots: Vec<[u32; 2]>,
     age: u32,
     /// Entries that nothing reads any more.
     pub(super) dead: Vec<u32>,
@@ -98,35 +105,59 @@ pub(super) struct Window {
 impl Window {
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> u64 {
-        let each = size_of::<Entry>() + 2 * size_of::<u32>();
-        (self.entries.capacity() * each + self.values.capacity() * 2 * size_of::<u32>()) as u64
+        let each = size_of::<Entry>() + size_of::<Value>() + (3 + EDGES as usize) * size_of::<u32>();
+        (self.entries.capacity() * each + self.slots.capacity() * 2 * size_of::<u32>()) as u64
     }
 
-    fn new_entry(&mut self, entry: Entry) -> u32 {
+    #[inline]
+    fn new_entry(&mut self, entry: Entry, is_closed: bool) -> u32 {
         self.age += 1;
-        let stage = Stage::Waiting;
-        let lists = Entry { first_reader: NONE, last_reader: NONE, partner: NONE, ..entry };
-        let entry = Entry { age: self.age, stage, last_and: NONE, last_xor: NONE, ..lists };
+        let entry = Entry { age: self.age, partner: NONE, ..entry };
+        let value = Value {
+            pending: 0,
+            first_reader: NONE,
+            last_reader: NONE,
+            stage: Stage::Waiting,
+            is_closed,
+        };
         match self.free.pop() {
             Some(number) => {
                 self.entries[number as usize] = entry;
+                self.values[number as usize] = value;
                 self.places[number as usize] = NONE;
+                self.pairs[number as usize] = [NONE; 2];
                 number
             }
             None => {
                 self.entries.push(entry);
+                self.values.push(value);
                 self.places.push(NONE);
+                self.pairs.push([NONE; 2]);
+                self.next_readers.extend([NONE; EDGES as usize]);
                 self.entries.len() as u32 - 1
             }
         }
     }
 
+    #[inline]
     fn slot(&mut self, slot: u32) -> &mut [u32; 2] {
         let slot = slot as usize;
-        if slot >= self.values.len() {
-            self.values.resize(slot + 1, [NONE; 2]);
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, [NONE; 2]);
         }
-        &mut self.values[slot]
+        &mut self.slots[slot]
+    }
+
+    /// How far the operation of an entry is.
+    #[inline]
+    pub(super) fn stage(&self, number: u32) -> Stage {
+        self.values[number as usize].stage
+    }
+
+    /// Notes that an operation has issued.
+    #[inline]
+    pub(super) fn set_issued(&mut self, number: u32) {
+        self.values[number as usize].stage = Stage::Issued;
     }
 
     /// Lets go of the label of a slot that leaves the wire memory.
@@ -136,35 +167,38 @@ impl Window {
     }
 
     /// Adds an operation; returns its entry, and whether it is ready.
-    pub(super) fn admit(&mut self, operation: &Operation) -> (u32, bool) {
+    #[inline]
+    pub(super) fn admit(&mut self, known: &KnownOperation) -> (u32, bool) {
+        let operation = &known.operation;
         let issuer = match operation.kind {
             Kind::Move => operation.number as u8,
             Kind::Load | Kind::And | Kind::Xor | Kind::Output => operation.cell,
             Kind::Spill | Kind::Fill | Kind::Leave => operation.cell,
         };
-        let number = self.new_entry(Entry {
+        let is_unused = known.first_use == NONE;
+        let entry = Entry {
             number: operation.number,
-            priority: operation.priority,
+            priority: known.priority,
             kind: operation.kind,
             cell: operation.cell,
             issuer,
             lengths: operation.lengths,
             nots: operation.nots,
-            is_closed: operation.first_use == NONE && operation.kind != Kind::Spill,
             ..Entry::default()
-        });
+        };
+        let number = self.new_entry(entry, is_unused && operation.kind != Kind::Spill);
         for (place, &slot) in operation.operands().iter().enumerate() {
-            let value = self.values[slot as usize][0];
+            let value = self.slots[slot as usize][0];
             self.read(number, place, value);
             if operation.lasts >> place & 1 == 1 {
-                self.values[slot as usize][0] = NONE;
-                self.entries[value as usize].is_closed = true;
+                self.slots[slot as usize][0] = NONE;
+                self.values[value as usize].is_closed = true;
             }
         }
         match operation.kind {
             Kind::Spill => self.slot(operation.operands[0])[1] = number,
             Kind::Fill => {
-                let stored = self.values[operation.result as usize][1];
+                let stored = self.slots[operation.result as usize][1];
                 self.entries[number as usize].lengths[0] = 1;
                 self.read(number, 0, stored);
             }
@@ -172,18 +206,19 @@ impl Window {
                 self.forget_stored(operation);
             }
         }
-        if operation.kind.has_result() && operation.first_use != NONE {
+        if operation.kind.has_result() && !is_unused {
             self.slot(operation.result)[0] = number;
         }
         (number, self.entries[number as usize].waiting == 0)
     }
 
     /// Forgets labels that are stored, of values that nothing reads after this operation.
+    #[inline]
     fn forget_stored(&mut self, operation: &Operation) {
         for (place, &slot) in operation.operands().iter().enumerate() {
-            let stored = self.values[slot as usize][1];
+            let stored = self.slots[slot as usize][1];
             if operation.lasts >> place & 1 == 1 && stored != NONE {
-                self.values[slot as usize][1] = NONE;
+                self.slots[slot as usize][1] = NONE;
                 self.close(stored);
             }
         }
@@ -192,27 +227,27 @@ impl Window {
     /// Notes that an operation reads a value.
     #[inline]
     fn read(&mut self, reader: u32, place: usize, value: u32) {
-        let new_edge = edge(reader, place);
-        let own = &mut self.entries[value as usize];
+        let own = &mut self.values[value as usize];
         own.pending += 1;
-        let is_readable = own.stage == Stage::Readable;
-        let before = if is_readable { NONE } else { std::mem::replace(&mut own.last_reader, new_edge) };
-        if !is_readable && before == NONE {
+        let entry = &mut self.entries[reader as usize];
+        entry.operands[place] = value;
+        if own.stage == Stage::Readable {
+            return;
+        }
+        entry.waiting += 1;
+        let new_edge = edge(reader, place);
+        self.next_readers[new_edge as usize] = NONE;
+        let before = std::mem::replace(&mut own.last_reader, new_edge);
+        if before == NONE {
             own.first_reader = new_edge;
+        } else {
+            self.next_readers[before as usize] = new_edge;
         }
-        if before != NONE {
-            let (entry, place) = (before / EDGES, before % EDGES);
-            self.entries[entry as usize].next_readers[place as usize] = new_edge;
-        }
-        let own = &mut self.entries[reader as usize];
-        own.operands[place] = value;
-        own.next_readers[place] = NONE;
-        own.waiting += u8::from(!is_readable);
     }
 
     /// Notes that nothing more reads a value.
     fn close(&mut self, value: u32) {
-        let own = &mut self.entries[value as usize];
+        let own = &mut self.values[value as usize];
         own.is_closed = true;
         if own.pending == 0 && own.stage == Stage::Readable {
             self.dead.push(value);
@@ -222,9 +257,8 @@ impl Window {
     /// Notes that an operation has read its operands.
     #[inline]
     pub(super) fn release_operands(&mut self, number: u32) {
-        let Entry { operands, .. } = self.entries[number as usize];
-        for &value in &operands[..self.entries[number as usize].count()] {
-            let own = &mut self.entries[value as usize];
+        for &value in self.entries[number as usize].operands() {
+            let own = &mut self.values[value as usize];
             own.pending -= 1;
             if own.pending == 0 && own.is_closed {
                 self.dead.push(value);
@@ -235,7 +269,7 @@ impl Window {
     /// Makes a result readable; adds the operations that are ready then to `woken`.
     #[inline]
     pub(super) fn wake(&mut self, value: u32, woken: &mut Vec<u32>) {
-        let own = &mut self.entries[value as usize];
+        let own = &mut self.values[value as usize];
         own.stage = Stage::Readable;
         if own.pending == 0 && own.is_closed {
             self.dead.push(value);
@@ -243,9 +277,9 @@ impl Window {
         let mut next = own.first_reader;
         (own.first_reader, own.last_reader) = (NONE, NONE);
         while next != NONE {
-            let (reader, place) = (next / EDGES, (next % EDGES) as usize);
+            let reader = next / EDGES;
+            next = self.next_readers[next as usize];
             let entry = &mut self.entries[reader as usize];
-            next = entry.next_readers[place];
             entry.waiting -= 1;
             if entry.waiting == 0 {
                 woken.push(reader);
@@ -254,8 +288,9 @@ impl Window {
     }
 
     /// Gives an entry back.
+    #[inline]
     pub(super) fn recycle(&mut self, entry: u32) {
-        self.entries[entry as usize].stage = Stage::Free;
+        self.values[entry as usize].stage = Stage::Free;
         self.free.push(entry);
     }
 
@@ -268,10 +303,9 @@ impl Window {
             cell,
             issuer,
             lengths: [1, 0, 0],
-            is_closed: true,
             ..Entry::default()
         };
-        let copy = self.new_entry(copied);
+        let copy = self.new_entry(copied, true);
         // It reads the value instead of the reader, so the reads of the value are as many as before.
         self.entries[copy as usize].operands[0] = operands[place];
         self.read(reader, place, copy);
@@ -282,61 +316,57 @@ impl Window {
     #[inline]
     pub(super) fn penalties(&self, value: u32, bank_mask: u32) -> Penalties {
         let mut penalties = Penalties::NONE;
-        let mut next = self.entries[value as usize].first_reader;
+        let mut next = self.values[value as usize].first_reader;
         for _ in 0..READERS_SEEN {
             if next == NONE {
                 break;
             }
-            let reader = &self.entries[(next / EDGES) as usize];
-            for &other in reader.operands() {
+            for &other in self.entries[(next / EDGES) as usize].operands() {
                 let place = self.places[other as usize];
                 if place != NONE {
                     penalties.add(place & bank_mask);
                 }
             }
-            next = reader.next_readers[(next % EDGES) as usize];
+            next = self.next_readers[next as usize];
         }
         penalties
     }
 
     /// Pairs an AND and a XOR all of whose operands the AND reads, so that one word does both, if the operation is one of
     /// them and the other was admitted.
+    #[inline]
     pub(super) fn pair(&mut self, number: u32) {
-        let entry = self.entries[number as usize];
+        let entry = &self.entries[number as usize];
         let is_and = match entry.kind {
             Kind::And => true,
             Kind::Xor => false,
             Kind::Load | Kind::Output | Kind::Move => return,
             Kind::Spill | Kind::Fill | Kind::Leave => return,
         };
+        let mut found = None;
         for &value in entry.operands() {
-            let own = &mut self.entries[value as usize];
-            if is_and {
-                own.last_and = number;
-            } else {
-                own.last_xor = number;
+            let pair = &mut self.pairs[value as usize];
+            let before = *pair;
+            pair[usize::from(!is_and)] = number;
+            let (and, xor) = if is_and { (number, before[1]) } else { (before[0], number) };
+            if found.is_none() && and != NONE && xor != NONE && self.can_pair(and, xor) {
+                found = Some((and, xor));
             }
         }
-        for &value in entry.operands() {
-            let Entry { last_and, last_xor, .. } = self.entries[value as usize];
-            let (and, xor) = if is_and { (number, last_xor) } else { (last_and, number) };
-            if and != NONE && xor != NONE && self.can_pair(and, xor) {
-                self.entries[and as usize].partner = xor;
-                self.entries[xor as usize].partner = and;
-                // The AND is as urgent as its partner.
-                let urgent = self.entries[xor as usize].priority;
-                let own = &mut self.entries[and as usize].priority;
-                *own = (*own).max(urgent);
-                return;
-            }
+        if let Some((and, xor)) = found {
+            self.entries[and as usize].partner = xor;
+            self.entries[xor as usize].partner = and;
+            // The AND is as urgent as its partner.
+            let urgent = self.entries[xor as usize].priority;
+            let own = &mut self.entries[and as usize].priority;
+            *own = (*own).max(urgent);
         }
     }
 
     /// Whether an entry has the operation of this age, which has not issued.
     #[inline]
     pub(super) fn is_waiting(&self, number: u32, age: u32) -> bool {
-        let own = &self.entries[number as usize];
-        own.stage == Stage::Waiting && own.age == age
+        self.stage(number) == Stage::Waiting && self.entries[number as usize].age == age
     }
 
     /// Whether an operation that has not issued could.
@@ -351,16 +381,16 @@ impl Window {
         let partner = self.entries[number as usize].partner;
         // Another operation may have its entry by now.
         let own = self.entries.get(partner as usize)?;
-        (own.partner == number && own.stage == Stage::Waiting).then_some(partner)
+        (own.partner == number && self.stage(partner) == Stage::Waiting).then_some(partner)
     }
 
-    fn can_pair(&self, and: u32, xor: u32) -> bool {
-        let [and, xor] = [and, xor].map(|number| &self.entries[number as usize]);
-        let is_open = |entry: &Entry, kind| {
-            entry.kind == kind && entry.stage == Stage::Waiting && entry.partner == NONE
+    fn can_pair(&self, and_number: u32, xor_number: u32) -> bool {
+        let [and, xor] = [and_number, xor_number].map(|number| &self.entries[number as usize]);
+        let is_open = |number, entry: &Entry, kind| {
+            entry.kind == kind && self.stage(number) == Stage::Waiting && entry.partner == NONE
         };
-        is_open(and, Kind::And)
-            && is_open(xor, Kind::Xor)
+        is_open(and_number, and, Kind::And)
+            && is_open(xor_number, xor, Kind::Xor)
             && and.issuer == xor.issuer
             && xor.operands().iter().all(|term| and.operands().contains(term))
     }
