@@ -48,11 +48,11 @@ impl GateFile {
             Node::Xor(a, b) => [XOR, a.bits(), b.bits()],
             Node::And(a, b) => [AND, a.bits(), b.bits()],
         };
-        self.records.push(&record)
+        self.records.push(record)
     }
 
     pub(crate) fn output(&mut self, literal: Literal, number: u32) -> Result<(), OverlayError> {
-        self.records.push(&[OUTPUT, literal.bits(), number])
+        self.records.push([OUTPUT, literal.bits(), number])
     }
 
     pub(crate) fn finish(
@@ -159,7 +159,7 @@ impl UsePass {
     fn step(&mut self, (kind, node): (u32, u32), [a, b]: [u32; 2]) -> Result<(), OverlayError> {
         if kind == OUTPUT {
             let a = self.operand(a, false);
-            return self.known.push(&[OUTPUT, a, b, 0]);
+            return self.known.push([OUTPUT, a, b, 0]);
         }
         let slot = match self.table.take(node) {
             ABSENT if kind == AND => self.slot(),
@@ -172,7 +172,7 @@ impl UsePass {
             _ => (self.operand(a, true), self.operand(b, true)),
         };
         let Slot { uses, is_operand } = self.slots[slot as usize];
-        self.known.push(&[kind | u32::from(is_operand) << 2 | uses << 3, a, b, slot])?;
+        self.known.push([kind | u32::from(is_operand) << 2 | uses << 3, a, b, slot])?;
         // Not earlier: its operands have other slots.
         self.free.push(slot);
         Ok(())

@@ -57,59 +57,73 @@ impl Lane {
     pub(crate) fn encode(&self, parameters: Parameters, quads: &mut [u64]) {
         let address_bits = parameters.address_bits();
         let mut bits = BitWriter { quads, at: 0, held: 0, count: 0 };
-        for &address in self.reads.iter().chain(&self.writes) {
-            bits.put(if address == NONE { 0 } else { address.into() }, address_bits);
+        let mut written = 0;
+        for address in self.reads {
+            bits.put(stated(address), address_bits);
         }
-        let written = |write: usize| u64::from(self.writes[write] != NONE) << write;
-        let written = (0..WRITES).map(written).fold(0, |all, one| all | one);
-        bits.put(self.operands.into(), READS as u32);
-        bits.put(self.terms.into(), AND_PORTS as u32);
-        bits.put(written, WRITES as u32);
-        bits.put(self.is_output.into(), 1);
-        bits.put(self.nots.into(), NOTS as u32);
+        for (write, address) in self.writes.into_iter().enumerate() {
+            bits.put(stated(address), address_bits);
+            written |= u64::from(address != NONE) << write;
+        }
         let (end, idle) = match self.kind {
             WordKind::Issue => (0, self.idle),
             WordKind::Check => (1, 0),
             WordKind::Last => (1, LAST_IDLE),
         };
-        bits.put(end, 1);
-        bits.put(idle.into(), 8);
-        bits.put(self.index.into(), 32);
         let (cell, address) = self.moved.unwrap_or_default();
-        bits.put(self.moved.is_some().into(), 1);
-        bits.put(cell.into(), CELL_BITS);
-        bits.put(address.into(), address_bits);
-        bits.put(self.is_spill.into(), 1);
-        bits.put(self.is_fill.into(), 1);
+        let flags: [(u64, usize); 7] = [
+            (self.operands.into(), READS),
+            (self.terms.into(), AND_PORTS),
+            (written, WRITES),
+            (self.is_output.into(), 1),
+            (self.nots.into(), NOTS),
+            (end, 1),
+            (idle.into(), 8),
+        ];
+        let (flags, length) = flags.iter().fold((0, 0), |(all, length), &(field, bits)| {
+            (all | field << length, length + bits)
+        });
+        bits.put(flags, length as u32);
+        let moved = u64::from(self.moved.is_some()) | u64::from(cell) << 1;
+        bits.put(u64::from(self.index) | moved << 32, 33 + CELL_BITS);
+        let stored = u64::from(self.is_spill) | u64::from(self.is_fill) << 1;
+        bits.put(u64::from(address) | stored << address_bits, address_bits + 2);
         bits.finish();
     }
+}
+
+/// An address as the device has it.
+#[inline]
+fn stated(address: u32) -> u64 {
+    if address == NONE { 0 } else { address.into() }
 }
 
 /// Writes fields from the lowest bit on.
 struct BitWriter<'a> {
     quads: &'a mut [u64],
     at: usize,
-    held: u128,
+    held: u64,
     count: u32,
 }
 
 impl BitWriter<'_> {
-    /// Adds a field of at most 64 bits.
+    /// Adds a field of less than 64 bits.
     #[inline]
     fn put(&mut self, value: u64, bits: u32) {
-        self.held |= u128::from(value) << self.count;
+        self.held |= value << self.count;
         self.count += bits;
         if self.count >= u64::BITS {
-            self.quads[self.at] = self.held as u64;
+            self.quads[self.at] = self.held;
             self.at += 1;
-            self.held >>= u64::BITS;
             self.count -= u64::BITS;
+            // What did not fit: nothing if the field ended with the quadword.
+            self.held = if self.count == 0 { 0 } else { value >> (bits - self.count) };
         }
     }
 
     fn finish(self) {
         if self.count > 0 {
-            self.quads[self.at] = self.held as u64;
+            self.quads[self.at] = self.held;
         }
     }
 }

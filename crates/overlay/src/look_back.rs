@@ -6,9 +6,7 @@
 use crate::OverlayError;
 use crate::memory::Place;
 use crate::netlist::NODES_MAX;
-use crate::operations::{
-    Form, Kind, KnownOperation, NONE, OPERANDS_MAX, Operation, OperationReader,
-};
+use crate::operations::{Form, Kind, KnownOperation, NONE, OperationReader};
 use crate::parameters::CELLS_MAX;
 use crate::records::{FinishedRecords, RecordFile};
 
@@ -52,9 +50,11 @@ pub(crate) fn look_back(
     let mut pass = LookBack { slots: Vec::new(), live: [0; CELLS_MAX as usize], peak: 0 };
     // How many there are is not known, so positions count from the end.
     let mut position = NONE;
-    while let Some(operation) = reader.next()? {
+    let mut next = KnownOperation::default();
+    while reader.next(&mut next.operation)? {
         position = position.checked_sub(1).ok_or(OverlayError::TooManyGates { nodes_max })?;
-        pass.step(operation, position).write(&mut known)?;
+        pass.step(&mut next, position);
+        next.write(&mut known)?;
         if reader.is_at_block() {
             place.check((pass.slots.capacity() * size_of::<Slot>()) as u64)?;
         }
@@ -66,28 +66,29 @@ pub(crate) fn look_back(
 
 impl LookBack {
     #[inline]
-    fn step(&mut self, mut operation: Operation, position: u32) -> KnownOperation {
+    fn step(&mut self, known: &mut KnownOperation, position: u32) {
+        let operation = &mut known.operation;
         let mut path = operation.kind.latency();
         let cell = usize::from(operation.cell);
-        let (mut first_use, mut next_uses) = (NONE, [NONE; OPERANDS_MAX]);
+        known.first_use = NONE;
         if operation.kind.has_result() {
             self.peak = self.peak.max(self.live[cell]);
             let slot = std::mem::replace(self.slot(operation.result), UNUSED);
-            first_use = slot.next_use;
+            known.first_use = slot.next_use;
             path += slot.path;
             self.live[cell] -= u64::from(slot.next_use != NONE);
         }
         let source = if operation.kind == Kind::Move { operation.number as usize } else { cell };
         for place in (0..operation.count()).rev() {
             let slot = self.slot(operation.operands[place]);
-            next_uses[place] = slot.next_use;
+            known.next_uses[place] = slot.next_use;
             let is_last = slot.next_use == NONE;
             *slot = Slot { next_use: position, path: slot.path.max(path) };
             operation.lasts |= u8::from(is_last) << place;
             self.live[source] += u64::from(is_last);
         }
         self.peak = self.peak.max(self.live[source]);
-        KnownOperation { operation, priority: path, first_use, next_uses }
+        known.priority = path;
     }
 
     #[inline]

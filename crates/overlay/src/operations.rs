@@ -158,15 +158,13 @@ impl Operation {
         self.kind as u32 | a << 3 | b << 5 | post << 7 | nots << 9 | lasts << 12 | cell << 18
     }
 
-    fn of_head(head: u32) -> Operation {
-        Operation {
-            kind: Kind::ALL[(head & 7) as usize],
-            lengths: [3, 5, 7].map(|shift| (head >> shift & 3) as u8),
-            nots: (head >> 9 & 7) as u8,
-            lasts: (head >> 12 & 63) as u8,
-            cell: (head >> 18 & 15) as u8,
-            ..Operation::default()
-        }
+    #[inline]
+    fn set_head(&mut self, head: u32) {
+        self.kind = Kind::ALL[(head & 7) as usize];
+        self.lengths = [3, 5, 7].map(|shift| (head >> shift & 3) as u8);
+        self.nots = (head >> 9 & 7) as u8;
+        self.lasts = (head >> 12 & 63) as u8;
+        self.cell = (head >> 18 & 15) as u8;
     }
 
     /// Operands of the operation that a record is of.
@@ -177,21 +175,19 @@ impl Operation {
     #[inline]
     /// Writes what is known before the pass backwards: head, result, number, operands.
     pub(crate) fn write_found(&self, file: &mut RecordFile) -> Result<(), OverlayError> {
-        let count = self.count();
-        let mut record = [0; FOUND + OPERANDS_MAX];
-        record[..FOUND].copy_from_slice(&[self.head(), self.result, self.number]);
-        record[FOUND..].copy_from_slice(&self.operands);
-        file.push(&record[..FOUND + count])
+        let record = file.add(FOUND + self.count())?;
+        [record[0], record[1], record[2]] = [self.head(), self.result, self.number];
+        record[FOUND..].iter_mut().zip(&self.operands).for_each(|(to, &slot)| *to = slot);
+        Ok(())
     }
 
     #[inline]
-    fn read_found(record: &[u32]) -> Operation {
-        let mut operation = Operation::of_head(record[0]);
-        [operation.result, operation.number] = [record[1], record[2]];
-        for (operand, &slot) in operation.operands.iter_mut().zip(&record[FOUND..]) {
+    fn read_found(&mut self, record: &[u32]) {
+        self.set_head(record[0]);
+        [self.result, self.number] = [record[1], record[2]];
+        for (operand, &slot) in self.operands.iter_mut().zip(&record[FOUND..]) {
             *operand = slot;
         }
-        operation
     }
 }
 
@@ -201,31 +197,28 @@ impl KnownOperation {
     pub(crate) fn write(&self, file: &mut RecordFile) -> Result<(), OverlayError> {
         let operation = &self.operation;
         let count = operation.count();
-        let mut record = [0; KNOWN + 2 * OPERANDS_MAX];
-        record[..3].copy_from_slice(&[operation.head(), operation.result, operation.number]);
-        record[3..KNOWN].copy_from_slice(&[self.priority, self.first_use]);
-        record[KNOWN..KNOWN + OPERANDS_MAX].copy_from_slice(&operation.operands);
-        record[KNOWN + count..KNOWN + count + OPERANDS_MAX].copy_from_slice(&self.next_uses);
-        file.push(&record[..KNOWN + 2 * count])
+        let record = file.add(KNOWN + 2 * count)?;
+        [record[0], record[1], record[2]] = [operation.head(), operation.result, operation.number];
+        [record[3], record[4]] = [self.priority, self.first_use];
+        let (operands, next_uses) = record[KNOWN..].split_at_mut(count);
+        operands.iter_mut().zip(&operation.operands).for_each(|(to, &slot)| *to = slot);
+        next_uses.iter_mut().zip(&self.next_uses).for_each(|(to, &position)| *to = position);
+        Ok(())
     }
 
+    /// Takes the numbers of a record. Operands and uses beyond their count mean nothing.
     #[inline]
-    fn read(record: &[u32]) -> KnownOperation {
-        let mut known = KnownOperation {
-            operation: Operation::of_head(record[0]),
-            priority: record[3],
-            first_use: record[4],
-            next_uses: [0; OPERANDS_MAX],
-        };
-        [known.operation.result, known.operation.number] = [record[1], record[2]];
+    fn read(&mut self, record: &[u32]) {
+        self.operation.set_head(record[0]);
+        [self.operation.result, self.operation.number] = [record[1], record[2]];
+        [self.priority, self.first_use] = [record[3], record[4]];
         let (operands, next_uses) = record[KNOWN..].split_at((record.len() - KNOWN) / 2);
-        for (operand, &slot) in known.operation.operands.iter_mut().zip(operands) {
+        for (operand, &slot) in self.operation.operands.iter_mut().zip(operands) {
             *operand = slot;
         }
-        for (next, &position) in known.next_uses.iter_mut().zip(next_uses) {
+        for (next, &position) in self.next_uses.iter_mut().zip(next_uses) {
             *next = position;
         }
-        known
     }
 }
 
@@ -257,22 +250,24 @@ impl OperationReader {
         OperationReader { reader, form, block: Vec::new(), begins: Vec::new() }
     }
 
-    /// The next record of [`Form::Found`].
+    /// Reads the next record of [`Form::Found`]; returns whether there is one.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<Operation>, OverlayError> {
-        let Some(begin) = self.next_begin()? else { return Ok(None) };
+    pub(crate) fn next(&mut self, operation: &mut Operation) -> Result<bool, OverlayError> {
+        let Some(begin) = self.next_begin()? else { return Ok(false) };
         let record = &self.block[begin..];
         let count = Operation::count_of(record[0]);
-        Ok(Some(Operation::read_found(&record[..FOUND + count])))
+        operation.read_found(&record[..FOUND + count]);
+        Ok(true)
     }
 
-    /// The next record of [`Form::Known`].
+    /// As [`OperationReader::next`], of [`Form::Known`].
     #[inline]
-    pub(crate) fn next_known(&mut self) -> Result<Option<KnownOperation>, OverlayError> {
-        let Some(begin) = self.next_begin()? else { return Ok(None) };
+    pub(crate) fn next_known(&mut self, known: &mut KnownOperation) -> Result<bool, OverlayError> {
+        let Some(begin) = self.next_begin()? else { return Ok(false) };
         let record = &self.block[begin..];
         let count = Operation::count_of(record[0]);
-        Ok(Some(KnownOperation::read(&record[..KNOWN + 2 * count])))
+        known.read(&record[..KNOWN + 2 * count]);
+        Ok(true)
     }
 
     #[inline]

@@ -48,7 +48,8 @@ pub(crate) fn reversed(
 ) -> Result<FinishedRecords, OverlayError> {
     let mut reader = OperationReader::new(found.into_backwards(), Form::Found);
     let mut file = RecordFile::new(place.scratch);
-    while let Some(operation) = reader.next()? {
+    let mut operation = Operation::default();
+    while reader.next(&mut operation)? {
         operation.write_found(&mut file)?;
     }
     file.finish()
@@ -69,7 +70,8 @@ pub(crate) fn partition(
         file: RecordFile::new(place.scratch),
     };
     let mut reader = OperationReader::new(operations.backwards(), Form::Found);
-    while let Some(operation) = reader.next()? {
+    let mut operation = Operation::default();
+    while reader.next(&mut operation)? {
         partitioner.place(operation)?;
         if reader.is_at_block() {
             place.check((partitioner.values.capacity() * size_of::<Value>()) as u64)?;

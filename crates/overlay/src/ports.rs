@@ -64,6 +64,32 @@ impl ReadPorts {
         self.reads.addresses[port] = address;
     }
 
+    /// Whether no two of the addresses are in the same bank.
+    #[inline]
+    pub(crate) fn are_apart(&self, addresses: impl Iterator<Item = u32>) -> bool {
+        let mut banks = 0_u64;
+        for address in addresses {
+            let bank = 1 << (address & self.bank_mask);
+            if banks & bank != 0 {
+                return false;
+            }
+            banks |= bank;
+        }
+        true
+    }
+
+    /// Gives the operands of an AND, which are in different banks, the first ports of their groups. Nothing else reads.
+    #[inline]
+    pub(crate) fn assign_apart(&mut self, operands: &[(Group, u32)]) {
+        let (mut port, mut first) = (0, usize::MAX);
+        for &(group, address) in operands {
+            port = if group.first == first { port + 1 } else { group.first };
+            first = group.first;
+            self.read(port, address);
+            self.reads.operands |= 1 << port;
+        }
+    }
+
     /// Gives each operand a port of its group; returns whether all have one. If not, nothing changes.
     pub(crate) fn assign(&mut self, operands: &[(Group, u32)]) -> bool {
         let Some((&(group, address), rest)) = operands.split_first() else { return true };
@@ -93,9 +119,33 @@ impl ReadPorts {
     /// have one. If not, nothing changes.
     #[inline]
     pub(crate) fn assign_sum(&mut self, first: usize, terms: &[u32]) -> bool {
-        let group = Group { first, ports: 3 };
-        let mut operands = [(group, 0); 3];
-        let operands = &mut operands[..terms.len()];
+        let (mut used, mut ports) = (self.reads.used, 0_u32);
+        let mut chosen = [0; 3];
+        for (place, &address) in terms.iter().enumerate() {
+            let bank = address & self.bank_mask;
+            let is_open = |port: &usize| {
+                let copy = PORT_COPY[*port];
+                let is_taken = used[copy] >> bank & 1 == 1;
+                ports >> port & 1 == 0 && (!is_taken || self.can_read(copy, address) == (true, true))
+            };
+            let Some(port) = (first..first + 3).find(is_open) else {
+                // Others may yet take other ports, unless the first one has none.
+                return place > 0 && self.assign_any(first, terms);
+            };
+            chosen[place] = port;
+            ports |= 1 << port;
+            used[PORT_COPY[port]] |= 1 << bank;
+        }
+        for (&address, &port) in terms.iter().zip(&chosen) {
+            self.read(port, address);
+        }
+        self.reads.operands |= ports;
+        true
+    }
+
+    /// As [`ReadPorts::assign_sum`], by trying everything.
+    fn assign_any(&mut self, first: usize, terms: &[u32]) -> bool {
+        let mut operands = [(Group { first, ports: 3 }, 0); 3];
         for (operand, &address) in operands.iter_mut().zip(terms) {
             // Both copies of its bank read others: the usual reason.
             if !self.can_read(0, address).0 && !self.can_read(1, address).0 {
@@ -103,21 +153,32 @@ impl ReadPorts {
             }
             operand.1 = address;
         }
-        self.assign(operands)
+        self.assign(&operands[..terms.len()])
     }
 
     /// Gives each term of XOR unit Z a port of the AND, which may read it already; returns whether all have one. The
-    /// operands of the AND must have their ports. If not, the ports must be restored.
+    /// operands of the AND must have their ports. If not, nothing changes.
     #[inline]
     pub(crate) fn assign_terms(&mut self, terms: &[u32]) -> bool {
-        for &address in terms {
-            let is_free = |port: &usize| self.reads.terms >> port & 1 == 0;
+        let (mut used, mut ports) = (self.reads.used, self.reads.terms);
+        let mut chosen = [0; 3];
+        for (&address, chosen) in terms.iter().zip(&mut chosen) {
+            let bank = address & self.bank_mask;
+            let is_free = |port: &usize| ports >> port & 1 == 0;
             let reads = |port: &usize| self.reads.addresses[*port] == address;
             let shared = (0..AND_PORTS).filter(is_free).find(reads);
             let is_open = |port: &usize| {
-                self.reads.addresses[*port] == NONE && self.can_read(PORT_COPY[*port], address).0
+                let copy = PORT_COPY[*port];
+                let is_taken = used[copy] >> bank & 1 == 1;
+                self.reads.addresses[*port] == NONE && (!is_taken || self.can_read(copy, address) == (true, true))
             };
-            let Some(port) = shared.or_else(|| (0..AND_PORTS).find(is_open)) else { return false };
+            let open = || (0..AND_PORTS).filter(is_free).find(is_open);
+            let Some(port) = shared.or_else(open) else { return false };
+            *chosen = port;
+            ports |= 1 << port;
+            used[PORT_COPY[port]] |= 1 << bank;
+        }
+        for (&address, &port) in terms.iter().zip(&chosen) {
             self.read(port, address);
             self.reads.terms |= 1 << port;
         }

@@ -23,34 +23,45 @@ pub(crate) const BLOCK_BYTES: u64 = (BLOCK_NUMBERS * size_of::<u32>()) as u64;
 /// Records of numbers. On disk each block is followed by its length, so that it can be found from its end.
 pub(crate) struct RecordFile {
     file: ScratchFile,
+    /// A block, and a number for its length.
     block: Vec<u32>,
+    /// Numbers of the block that are in use.
+    used: usize,
 }
 
 impl RecordFile {
     pub(crate) fn new(scratch: &Scratch) -> RecordFile {
-        RecordFile { file: scratch.file(), block: Vec::with_capacity(BLOCK_NUMBERS + 1) }
+        RecordFile { file: scratch.file(), block: vec![0; BLOCK_NUMBERS + 1], used: 0 }
     }
 
     /// Adds a record, which is shorter than a block.
     #[inline]
-    pub(crate) fn push(&mut self, record: &[u32]) -> Result<(), OverlayError> {
-        if self.block.len() + record.len() > BLOCK_NUMBERS {
-            self.write_block()?;
-        }
-        self.block.extend_from_slice(record);
+    pub(crate) fn push<const N: usize>(&mut self, record: [u32; N]) -> Result<(), OverlayError> {
+        self.add(N)?.copy_from_slice(&record);
         Ok(())
     }
 
+    /// Adds a record of so many numbers, fewer than a block has, and returns where they go.
+    #[inline]
+    pub(crate) fn add(&mut self, length: usize) -> Result<&mut [u32], OverlayError> {
+        if self.used + length > BLOCK_NUMBERS {
+            self.write_block()?;
+        }
+        self.used += length;
+        Ok(&mut self.block[self.used - length..self.used])
+    }
+
     fn write_block(&mut self) -> Result<(), OverlayError> {
-        self.block.push(self.block.len() as u32);
-        self.file.write_all(self.block.as_bytes()).map_err(OverlayError::scratch)?;
-        self.block.clear();
+        self.block[self.used] = self.used as u32;
+        let bytes = self.block[..=self.used].as_bytes();
+        self.file.write_all(bytes).map_err(OverlayError::scratch)?;
+        self.used = 0;
         Ok(())
     }
 
     /// Ends the file.
     pub(crate) fn finish(mut self) -> Result<FinishedRecords, OverlayError> {
-        if !self.block.is_empty() {
+        if self.used > 0 {
             self.write_block()?;
         }
         Ok(FinishedRecords { file: self.file })
@@ -115,7 +126,7 @@ mod tests {
             let scratch = Scratch::new(std::env::temp_dir(), memory_bytes);
             let mut file = RecordFile::new(&scratch);
             for number in 0..100_000 {
-                file.push(&[number, !number, 7]).expect("there is space");
+                file.push([number, !number, 7]).expect("there is space");
             }
             let file = file.finish().expect("there is space");
             for _ in 0..2 {

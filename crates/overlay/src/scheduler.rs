@@ -89,7 +89,8 @@ pub(crate) struct Scheduler<'a> {
     parameters: Parameters,
     feed: Feed,
     /// The next operation, which is not admitted yet.
-    next: Option<KnownOperation>,
+    next: KnownOperation,
+    has_next: bool,
     window: Window,
     /// Operations that were admitted and have not issued.
     waiting: usize,
@@ -145,7 +146,8 @@ impl<'a> Scheduler<'a> {
         let mut scheduler = Scheduler {
             parameters,
             feed,
-            next: None,
+            next: KnownOperation::default(),
+            has_next: false,
             window: Window::default(),
             waiting: 0,
             waiting_max: std::env::var("WMAX").ok().and_then(|v| v.parse().ok()).unwrap_or(WAITING_MAX),
@@ -161,7 +163,7 @@ impl<'a> Scheduler<'a> {
             figures: Figures::default(),
             writer,
         };
-        scheduler.next = scheduler.feed.next()?;
+        scheduler.has_next = scheduler.feed.next(&mut scheduler.next)?;
         Ok(scheduler)
     }
 
@@ -174,7 +176,7 @@ impl<'a> Scheduler<'a> {
     ) -> Result<(Figures, [Vec<u32>; 2]), OverlayError> {
         loop {
             self.admit()?;
-            if self.waiting == 0 && self.next.is_none() {
+            if self.waiting == 0 && !self.has_next {
                 break;
             }
             self.cells.iter_mut().for_each(|cell| cell.memory.begin(self.cycle));
@@ -246,27 +248,26 @@ impl<'a> Scheduler<'a> {
 
     /// Admits operations for whose results there is space.
     fn admit(&mut self) -> Result<(), OverlayError> {
-        while self.waiting < self.waiting_max * self.cells.len() {
-            let Some(known) = self.next else { break };
-            let operation = known.operation;
+        while self.has_next && self.waiting < self.waiting_max * self.cells.len() {
+            let operation = &self.next.operation;
             let has_result = operation.kind.has_result();
             let cell = &mut self.cells[usize::from(operation.cell)];
             let most = self.parameters.labels() - copy_labels(self.parameters);
             if has_result && cell.memory.live + cell.waiting >= most {
                 break;
             }
-            self.next = self.feed.next()?;
             if operation.kind == Kind::Leave {
-                self.window.leave(&operation);
+                self.window.leave(operation);
+                self.has_next = self.feed.next(&mut self.next)?;
                 continue;
             }
             cell.waiting += u64::from(has_result);
             self.waiting += 1;
-            let (entry, is_ready) = self.window.admit(&known);
-            self.window.pair(entry);
+            let (entry, is_ready) = self.window.admit(&self.next);
             if operation.kind == Kind::Load && self.parameters.cells > 1 {
                 self.loads.entry(operation.number).or_default().push(entry);
             }
+            self.has_next = self.feed.next(&mut self.next)?;
             if is_ready {
                 self.make_ready(entry);
             }
@@ -327,6 +328,11 @@ impl<'a> Scheduler<'a> {
 
     /// Whether the operands of an operation can be read in one cycle.
     fn can_read(&mut self, number: u32, cell: usize) -> bool {
+        let entry = &self.window.entries[number as usize];
+        let places = entry.operands().iter().map(|&value| self.window.places[value as usize]);
+        if self.cells[cell].ports.are_apart(places) {
+            return true;
+        }
         let before = self.cells[cell].ports.reads;
         self.cells[cell].ports.clear();
         let can_read = self.assign(number, (cell, Port::X));

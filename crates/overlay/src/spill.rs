@@ -44,16 +44,19 @@ impl Feed {
         })
     }
 
-    /// The next operation.
+    /// Reads the next operation; returns whether there is one.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<KnownOperation>, OverlayError> {
-        let Some(spiller) = &mut self.spiller else { return self.reader.next_known() };
+    pub(crate) fn next(&mut self, known: &mut KnownOperation) -> Result<bool, OverlayError> {
+        let Some(spiller) = &mut self.spiller else { return self.reader.next_known(known) };
         if self.queue.is_empty() {
-            let Some(known) = self.reader.next_known()? else { return Ok(None) };
-            spiller.step(known, self.position, &mut self.queue)?;
+            if !self.reader.next_known(known)? {
+                return Ok(false);
+            }
+            spiller.step(*known, self.position, &mut self.queue)?;
             self.position += 1;
         }
-        Ok(self.queue.pop_front())
+        *known = self.queue.pop_front().expect("the operation itself is in the queue");
+        Ok(true)
     }
 }
 

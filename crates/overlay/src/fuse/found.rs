@@ -233,25 +233,35 @@ impl Found {
     fn write(&mut self, first: u32) -> Result<(), OverlayError> {
         self.stack.push(first);
         while let Some(&value) = self.stack.last() {
-            let Maker { operation, state, .. } = self.makers[value as usize];
-            let before = self.stack.len();
-            if state == State::Open {
-                let is_open = |&&operand: &&u32| self.makers[operand as usize].state == State::Open;
-                self.stack.extend(operation.operands().iter().filter(is_open));
-            }
-            if self.stack.len() > before {
+            let Maker { operation, state, .. } = &self.makers[value as usize];
+            let is_open = |&operand: &u32| self.makers[operand as usize].state == State::Open;
+            if *state == State::Open && operation.operands().iter().any(is_open) {
+                let operands = operation.operands().iter().copied();
+                self.stack.extend(operands.filter(is_open));
                 continue;
             }
             self.stack.pop();
-            if state == State::Open {
+            if *state == State::Open {
                 operation.write_found(&mut self.file)?;
-                self.makers[value as usize].state = State::Written;
-                if !self.is_of_inputs(&operation) {
-                    self.makers[value as usize].is_holding = false;
-                    self.release(operation.operands());
-                }
+                self.end_writing(value);
             }
         }
         Ok(())
+    }
+
+    /// Notes that an operation was written.
+    #[inline]
+    fn end_writing(&mut self, value: u32) {
+        let is_of_inputs = self.is_of_inputs(&self.makers[value as usize].operation);
+        let maker = &mut self.makers[value as usize];
+        maker.state = State::Written;
+        if is_of_inputs {
+            return;
+        }
+        maker.is_holding = false;
+        for place in 0..maker.operation.count() {
+            let operand = self.makers[value as usize].operation.operands[place];
+            self.release(&[operand]);
+        }
     }
 }

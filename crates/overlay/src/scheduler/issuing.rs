@@ -18,8 +18,7 @@ use crate::word::{
 };
 
 impl Scheduler<'_> {
-    /// Gives the operands of an operation ports of the unit that is to do it. If they find none, only those of XOR unit Z
-    /// must be restored.
+    /// Gives the operands of an operation ports of the unit that is to do it. If they find none, nothing changes.
     pub(super) fn assign(&mut self, number: u32, (cell, port): (usize, Port)) -> bool {
         let entry = &self.window.entries[number as usize];
         let ports = &mut self.cells[cell].ports;
@@ -46,7 +45,13 @@ impl Scheduler<'_> {
                 count += 1;
             }
         }
-        ports.assign(&operands[..count])
+        let operands = &operands[..count];
+        let is_first = entry.kind == Kind::And;
+        if is_first && ports.are_apart(operands.iter().map(|&(_, address)| address)) {
+            ports.assign_apart(operands);
+            return true;
+        }
+        ports.assign(operands)
     }
 
     /// Issues what can issue in this cycle; returns whether anything did.
@@ -165,29 +170,25 @@ impl Scheduler<'_> {
         }
         let first = if port == Port::Y { PORT_Y } else { PORT_X };
         let queue = &mut ready[queue as usize];
-        let before = ports.reads;
         let mut tried = 0;
         while let Some(candidate) = queue.front().get(tried) {
+            let number = candidate.entry;
+            if !self.window.is_waiting(number, candidate.age()) {
+                queue.remove(tried);
+                continue;
+            }
             let has_ports = match port {
                 Port::Z => ports.assign_terms(candidate.terms()),
                 Port::And | Port::X | Port::Y | Port::Load | Port::Shared => {
                     ports.assign_sum(first, candidate.terms())
                 }
             };
-            let number = candidate.entry;
-            let is_stale = has_ports && !self.window.is_waiting(number, candidate.age());
-            if !has_ports && port == Port::Z || is_stale {
-                ports.reads = before;
-            }
-            if is_stale {
-                queue.remove(tried);
-            } else if has_ports {
+            if has_ports {
                 queue.remove(tried);
                 self.complete(number, (cell, port), latency);
                 return true;
-            } else {
-                tried += 1;
             }
+            tried += 1;
         }
         false
     }
@@ -204,11 +205,7 @@ impl Scheduler<'_> {
         {
             return false;
         }
-        let before = self.cells[cell].ports.reads;
         if !self.assign(number, (cell, port)) {
-            if port == Port::Z {
-                self.cells[cell].ports.reads = before;
-            }
             return false;
         }
         self.complete(number, (cell, port), latency);
@@ -256,7 +253,7 @@ impl Scheduler<'_> {
     }
 
     fn write_lane(&mut self, number: u32, (cell, port): (usize, Port), place: u32) {
-        let Entry { kind, number: named, nots, cell: target, operands, .. } =
+        let Entry { kind, number: named, nots, cell: target, .. } =
             self.window.entries[number as usize];
         let lane = &mut self.cells[cell].lane;
         let figures = &mut self.figures;
@@ -270,7 +267,8 @@ impl Scheduler<'_> {
             Kind::Fill => {
                 lane.writes[WRITE_LOAD] = place;
                 lane.is_fill = true;
-                self.writer.load(STORED | self.window.entries[operands[0] as usize].number);
+                let spill = self.window.entries[number as usize].operands[0];
+                self.writer.load(STORED | self.window.entries[spill as usize].number);
                 figures.fills += 1;
             }
             Kind::Move => {

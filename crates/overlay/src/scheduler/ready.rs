@@ -60,12 +60,18 @@ impl ReadyQueue {
     /// The first ones, in order.
     #[inline]
     pub(super) fn front(&mut self) -> &[Candidate] {
+        if self.front_count < TRIES && !self.rest.is_empty() {
+            self.fill();
+        }
+        &self.front[..self.front_count]
+    }
+
+    fn fill(&mut self) {
         while self.front_count < TRIES {
             let Some(next) = self.rest.pop() else { break };
             self.front[self.front_count] = next;
             self.front_count += 1;
         }
-        &self.front[..self.front_count]
     }
 
     #[inline]
@@ -92,8 +98,10 @@ impl ReadyQueue {
     /// Takes one of the first ones out.
     #[inline]
     pub(super) fn remove(&mut self, place: usize) {
-        self.front.copy_within(place + 1..self.front_count, place);
         self.front_count -= 1;
+        for place in place..self.front_count {
+            self.front[place] = self.front[place + 1];
+        }
     }
 }
 

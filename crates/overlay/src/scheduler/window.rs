@@ -88,6 +88,8 @@ const _: () = assert!(OPERANDS_MAX <= EDGES as usize);
 pub(super) struct Window {
     pub(super) entries: Vec<Entry>,
     values: Vec<Value>,
+    /// The age of each operation that has not issued; 0 of all others.
+    waiting_ages: Vec<u32>,
     /// Address of each result, or [`NONE`] before it has one.
     pub(super) places: Vec<u32>,
     /// By edge, the next one in the list of those that read the same value.
@@ -105,14 +107,13 @@ pub(super) struct Window {
 impl Window {
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> u64 {
-        let each = size_of::<Entry>() + size_of::<Value>() + (3 + EDGES as usize) * size_of::<u32>();
+        let each = size_of::<Entry>() + size_of::<Value>() + (4 + EDGES as usize) * size_of::<u32>();
         (self.entries.capacity() * each + self.slots.capacity() * 2 * size_of::<u32>()) as u64
     }
 
     #[inline]
-    fn new_entry(&mut self, entry: Entry, is_closed: bool) -> u32 {
+    fn new_entry(&mut self, is_closed: bool) -> u32 {
         self.age += 1;
-        let entry = Entry { age: self.age, partner: NONE, ..entry };
         let value = Value {
             pending: 0,
             first_reader: NONE,
@@ -122,14 +123,15 @@ impl Window {
         };
         match self.free.pop() {
             Some(number) => {
-                self.entries[number as usize] = entry;
                 self.values[number as usize] = value;
+                self.waiting_ages[number as usize] = self.age;
                 self.places[number as usize] = NONE;
                 self.pairs[number as usize] = [NONE; 2];
                 number
             }
             None => {
-                self.entries.push(entry);
+                self.entries.push(Entry::default());
+                self.waiting_ages.push(self.age);
                 self.values.push(value);
                 self.places.push(NONE);
                 self.pairs.push([NONE; 2]);
@@ -157,6 +159,7 @@ impl Window {
     /// Notes that an operation has issued.
     #[inline]
     pub(super) fn set_issued(&mut self, number: u32) {
+        self.waiting_ages[number as usize] = 0;
         self.values[number as usize].stage = Stage::Issued;
     }
 
@@ -176,17 +179,18 @@ impl Window {
             Kind::Spill | Kind::Fill | Kind::Leave => operation.cell,
         };
         let is_unused = known.first_use == NONE;
-        let entry = Entry {
-            number: operation.number,
-            priority: known.priority,
-            kind: operation.kind,
-            cell: operation.cell,
-            issuer,
-            lengths: operation.lengths,
-            nots: operation.nots,
-            ..Entry::default()
-        };
-        let number = self.new_entry(entry, is_unused && operation.kind != Kind::Spill);
+        let number = self.new_entry(is_unused && operation.kind != Kind::Spill);
+        let entry = &mut self.entries[number as usize];
+        entry.number = operation.number;
+        entry.priority = known.priority;
+        entry.age = self.age;
+        entry.partner = NONE;
+        entry.kind = operation.kind;
+        entry.cell = operation.cell;
+        entry.issuer = issuer;
+        entry.lengths = operation.lengths;
+        entry.nots = operation.nots;
+        (entry.waiting, entry.is_copying, entry.is_blocked) = (0, false, false);
         for (place, &slot) in operation.operands().iter().enumerate() {
             let value = self.slots[slot as usize][0];
             self.read(number, place, value);
@@ -209,6 +213,7 @@ impl Window {
         if operation.kind.has_result() && !is_unused {
             self.slot(operation.result)[0] = number;
         }
+        self.pair(number);
         (number, self.entries[number as usize].waiting == 0)
     }
 
@@ -297,15 +302,17 @@ impl Window {
     /// Adds a XOR that copies an operand of `reader`, which then reads the copy. It is ready.
     pub(super) fn copy(&mut self, reader: u32, place: usize) -> u32 {
         let Entry { operands, priority, cell, issuer, .. } = self.entries[reader as usize];
-        let copied = Entry {
+        let copy = self.new_entry(true);
+        self.entries[copy as usize] = Entry {
             kind: Kind::Xor,
             priority: priority.saturating_add(Kind::Xor.latency()),
+            age: self.age,
+            partner: NONE,
             cell,
             issuer,
             lengths: [1, 0, 0],
             ..Entry::default()
         };
-        let copy = self.new_entry(copied, true);
         // It reads the value instead of the reader, so the reads of the value are as many as before.
         self.entries[copy as usize].operands[0] = operands[place];
         self.read(reader, place, copy);
@@ -335,7 +342,7 @@ impl Window {
     /// Pairs an AND and a XOR all of whose operands the AND reads, so that one word does both, if the operation is one of
     /// them and the other was admitted.
     #[inline]
-    pub(super) fn pair(&mut self, number: u32) {
+    fn pair(&mut self, number: u32) {
         let entry = &self.entries[number as usize];
         let is_and = match entry.kind {
             Kind::And => true,
@@ -366,7 +373,7 @@ impl Window {
     /// Whether an entry has the operation of this age, which has not issued.
     #[inline]
     pub(super) fn is_waiting(&self, number: u32, age: u32) -> bool {
-        self.stage(number) == Stage::Waiting && self.entries[number as usize].age == age
+        self.waiting_ages[number as usize] == age
     }
 
     /// Whether an operation that has not issued could.
