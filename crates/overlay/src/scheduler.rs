@@ -30,22 +30,20 @@ const WHEEL: usize = 128;
 const _: () = assert!((SPILL_LATENCY as usize) < WHEEL);
 
 /// Operations that wait at most, for each cell; more do not make schedules shorter, but fill the caches.
-const WAITING_MAX: usize = 1 << 14;
+const WAITING_MAX: usize = 1 << 13;
 
 /// Queues of a cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Queue {
     And,
     Xor,
-    /// XORs that wait for the ANDs that they are paired with.
-    Paired,
     Output,
     Load,
     Move,
 }
 
 impl Queue {
-    const COUNT: usize = 6;
+    const COUNT: usize = 5;
 
     fn of(kind: Kind) -> Queue {
         match kind {
@@ -94,7 +92,6 @@ pub(crate) struct Scheduler<'a> {
     window: Window,
     /// Operations that were admitted and have not issued.
     waiting: usize,
-    waiting_max: usize,
     cells: Vec<Cell>,
     /// With several cells, the operations that load each input and have not issued.
     loads: HashMap<u32, Vec<u32>>,
@@ -150,7 +147,6 @@ impl<'a> Scheduler<'a> {
             has_next: false,
             window: Window::default(),
             waiting: 0,
-            waiting_max: std::env::var("WMAX").ok().and_then(|v| v.parse().ok()).unwrap_or(WAITING_MAX),
             cells: cells.collect(),
             loads: HashMap::new(),
             wheel: std::array::from_fn(|_| Vec::new()),
@@ -248,7 +244,7 @@ impl<'a> Scheduler<'a> {
 
     /// Admits operations for whose results there is space.
     fn admit(&mut self) -> Result<(), OverlayError> {
-        while self.has_next && self.waiting < self.waiting_max * self.cells.len() {
+        while self.has_next && self.waiting < WAITING_MAX * self.cells.len() {
             let operation = &self.next.operation;
             let has_result = operation.kind.has_result();
             let cell = &mut self.cells[usize::from(operation.cell)];
@@ -312,9 +308,7 @@ impl<'a> Scheduler<'a> {
             self.copy_operand(number, cell);
             return;
         }
-        let is_paired = kind == Kind::Xor && self.window.waiting_partner(number).is_some();
-        let queue = if is_paired { Queue::Paired } else { Queue::of(kind) };
-        self.queue(number, (cell, queue));
+        self.queue(number, (cell, Queue::of(kind)));
     }
 
     fn queue(&mut self, number: u32, (cell, queue): (usize, Queue)) {
@@ -345,12 +339,10 @@ impl<'a> Scheduler<'a> {
         if !self.window.entries[number as usize].is_copying {
             if self.cells[cell].copies + COPIES_MAX > copy_labels(self.parameters) {
                 self.cells[cell].blocked.push(number);
-                self.window.entries[number as usize].is_blocked = true;
                 return;
             }
             self.cells[cell].copies += COPIES_MAX;
-            let own = &mut self.window.entries[number as usize];
-            (own.is_copying, own.is_blocked) = (true, false);
+            self.window.entries[number as usize].is_copying = true;
         }
         let bank_mask = (1 << self.parameters.bank_bits) - 1;
         let entry = &self.window.entries[number as usize];

@@ -1,8 +1,7 @@
 //! What issues in one cycle.
 //!
-//! The AND of a cell chooses its ports first. XOR unit Z then takes the XOR that is paired with this AND, because it reads
-//! nothing else. Any other XOR goes to whichever of Y, X and Z finds ports. A XOR that waits for its AND issues before it
-//! only if a unit would do nothing else. Unit X also gives labels to the host and to other cells.
+//! The AND of a cell chooses its ports first. A XOR goes to whichever of Y, X and Z finds ports; Z finds them if the AND
+//! reads the same labels or leaves ports free. Unit X also gives labels to the host and to other cells.
 //!
 //! All cells together take one label of the host in a cycle and give it one. A label that several cells load goes to all
 //! of them that are ready for it.
@@ -74,8 +73,6 @@ impl Scheduler<'_> {
     fn issue_in(&mut self, cell: usize) -> bool {
         self.cells[cell].ports.clear();
         let and = self.issue_on(Queue::And, (cell, Port::And));
-        let partner = and.and_then(|and| self.window.waiting_partner(and));
-        let is_z_free = !self.issue_partner(partner, cell);
         // Outputs and moves need unit X, so XORs take unit Y first.
         let mut is_x_free = true;
         if !self.has_output {
@@ -86,23 +83,11 @@ impl Scheduler<'_> {
             is_x_free = self.issue_on(Queue::Move, (cell, Port::X)).is_none();
         }
         let mut has_any = and.is_some() || !is_x_free;
-        let free = [(Port::Y, true), (Port::X, is_x_free), (Port::Z, is_z_free)];
+        let free = [(Port::Y, true), (Port::X, is_x_free), (Port::Z, true)];
         for (port, _) in free.into_iter().filter(|&(_, is_free)| is_free) {
-            has_any |= self.issue_sum(Queue::Xor, (cell, port))
-                || self.issue_sum(Queue::Paired, (cell, port));
+            has_any |= self.issue_sum((cell, port));
         }
         has_any
-    }
-
-    /// Issues the XOR that is paired with an AND, if it is ready, on unit Z; returns whether it did.
-    fn issue_partner(&mut self, partner: Option<u32>, cell: usize) -> bool {
-        let Some(partner) = partner.filter(|&xor| self.window.is_ready(xor)) else { return false };
-        let has_issued = self.try_issue(partner, (cell, Port::Z));
-        if !has_issued {
-            // It waited for this AND in vain.
-            self.queue(partner, (cell, Queue::Xor));
-        }
-        has_issued
     }
 
     /// Loads the label that is most urgent in any cell, into all cells that are ready for it.
@@ -162,21 +147,17 @@ impl Scheduler<'_> {
 
     /// As [`Scheduler::issue_on`], of XORs; returns whether one issued.
     #[inline]
-    fn issue_sum(&mut self, queue: Queue, (cell, port): (usize, Port)) -> bool {
+    fn issue_sum(&mut self, (cell, port): (usize, Port)) -> bool {
         let Cell { ready, ports, memory, .. } = &mut self.cells[cell];
         let latency = u64::from(Kind::Xor.latency());
         if !memory.can_allocate(self.cycle + latency - 1) {
             return false;
         }
         let first = if port == Port::Y { PORT_Y } else { PORT_X };
-        let queue = &mut ready[queue as usize];
+        let queue = &mut ready[Queue::Xor as usize];
         let mut tried = 0;
         while let Some(candidate) = queue.front().get(tried) {
             let number = candidate.entry;
-            if !self.window.is_waiting(number, candidate.age()) {
-                queue.remove(tried);
-                continue;
-            }
             let has_ports = match port {
                 Port::Z => ports.assign_terms(candidate.terms()),
                 Port::And | Port::X | Port::Y | Port::Load | Port::Shared => {

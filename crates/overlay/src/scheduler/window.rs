@@ -33,8 +33,6 @@ pub(super) struct Entry {
     pub(super) number: u32,
     pub(super) priority: u32,
     pub(super) age: u32,
-    /// Of an AND, the XOR that reads only labels which the AND reads, and the reverse; [`NONE`] of all others.
-    pub(super) partner: u32,
     pub(super) kind: Kind,
     /// The cell that has the result.
     pub(super) cell: u8,
@@ -46,8 +44,6 @@ pub(super) struct Entry {
     waiting: u8,
     /// Whether copies of its operands have a place for certain.
     pub(super) is_copying: bool,
-    /// Whether it waits for that.
-    pub(super) is_blocked: bool,
 }
 
 impl Entry {
@@ -94,8 +90,6 @@ pub(super) struct Window {
     pub(super) places: Vec<u32>,
     /// By edge, the next one in the list of those that read the same value.
     next_readers: Vec<u32>,
-    /// The last AND that reads each value, and the last XOR.
-    pairs: Vec<[u32; 2]>,
     free: Vec<u32>,
     /// The entry of the value in each slot, and of its stored label.
     slots: Vec<[u32; 2]>,
@@ -107,7 +101,7 @@ pub(super) struct Window {
 impl Window {
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> u64 {
-        let each = size_of::<Entry>() + size_of::<Value>() + (4 + EDGES as usize) * size_of::<u32>();
+        let each = size_of::<Entry>() + size_of::<Value>() + (2 + EDGES as usize) * size_of::<u32>();
         (self.entries.capacity() * each + self.slots.capacity() * 2 * size_of::<u32>()) as u64
     }
 
@@ -126,7 +120,6 @@ impl Window {
                 self.values[number as usize] = value;
                 self.waiting_ages[number as usize] = self.age;
                 self.places[number as usize] = NONE;
-                self.pairs[number as usize] = [NONE; 2];
                 number
             }
             None => {
@@ -134,7 +127,6 @@ impl Window {
                 self.waiting_ages.push(self.age);
                 self.values.push(value);
                 self.places.push(NONE);
-                self.pairs.push([NONE; 2]);
                 self.next_readers.extend([NONE; EDGES as usize]);
                 self.entries.len() as u32 - 1
             }
@@ -184,13 +176,12 @@ impl Window {
         entry.number = operation.number;
         entry.priority = known.priority;
         entry.age = self.age;
-        entry.partner = NONE;
         entry.kind = operation.kind;
         entry.cell = operation.cell;
         entry.issuer = issuer;
         entry.lengths = operation.lengths;
         entry.nots = operation.nots;
-        (entry.waiting, entry.is_copying, entry.is_blocked) = (0, false, false);
+        (entry.waiting, entry.is_copying) = (0, false);
         for (place, &slot) in operation.operands().iter().enumerate() {
             let value = self.slots[slot as usize][0];
             self.read(number, place, value);
@@ -213,7 +204,6 @@ impl Window {
         if operation.kind.has_result() && !is_unused {
             self.slot(operation.result)[0] = number;
         }
-        self.pair(number);
         (number, self.entries[number as usize].waiting == 0)
     }
 
@@ -307,7 +297,6 @@ impl Window {
             kind: Kind::Xor,
             priority: priority.saturating_add(Kind::Xor.latency()),
             age: self.age,
-            partner: NONE,
             cell,
             issuer,
             lengths: [1, 0, 0],
@@ -339,66 +328,9 @@ impl Window {
         penalties
     }
 
-    /// Pairs an AND and a XOR all of whose operands the AND reads, so that one word does both, if the operation is one of
-    /// them and the other was admitted.
-    #[inline]
-    fn pair(&mut self, number: u32) {
-        let entry = &self.entries[number as usize];
-        let is_and = match entry.kind {
-            Kind::And => true,
-            Kind::Xor => false,
-            Kind::Load | Kind::Output | Kind::Move => return,
-            Kind::Spill | Kind::Fill | Kind::Leave => return,
-        };
-        let mut found = None;
-        for &value in entry.operands() {
-            let pair = &mut self.pairs[value as usize];
-            let before = *pair;
-            pair[usize::from(!is_and)] = number;
-            let (and, xor) = if is_and { (number, before[1]) } else { (before[0], number) };
-            if found.is_none() && and != NONE && xor != NONE && self.can_pair(and, xor) {
-                found = Some((and, xor));
-            }
-        }
-        if let Some((and, xor)) = found {
-            self.entries[and as usize].partner = xor;
-            self.entries[xor as usize].partner = and;
-            // The AND is as urgent as its partner.
-            let urgent = self.entries[xor as usize].priority;
-            let own = &mut self.entries[and as usize].priority;
-            *own = (*own).max(urgent);
-        }
-    }
-
     /// Whether an entry has the operation of this age, which has not issued.
     #[inline]
     pub(super) fn is_waiting(&self, number: u32, age: u32) -> bool {
         self.waiting_ages[number as usize] == age
-    }
-
-    /// Whether an operation that has not issued could.
-    pub(super) fn is_ready(&self, number: u32) -> bool {
-        let own = &self.entries[number as usize];
-        own.waiting == 0 && !own.is_blocked
-    }
-
-    /// The operation that an operation is paired with, if it has not issued.
-    #[inline]
-    pub(super) fn waiting_partner(&self, number: u32) -> Option<u32> {
-        let partner = self.entries[number as usize].partner;
-        // Another operation may have its entry by now.
-        let own = self.entries.get(partner as usize)?;
-        (own.partner == number && self.stage(partner) == Stage::Waiting).then_some(partner)
-    }
-
-    fn can_pair(&self, and_number: u32, xor_number: u32) -> bool {
-        let [and, xor] = [and_number, xor_number].map(|number| &self.entries[number as usize]);
-        let is_open = |number, entry: &Entry, kind| {
-            entry.kind == kind && self.stage(number) == Stage::Waiting && entry.partner == NONE
-        };
-        is_open(and_number, and, Kind::And)
-            && is_open(xor_number, xor, Kind::Xor)
-            && and.issuer == xor.issuer
-            && xor.operands().iter().all(|term| and.operands().contains(term))
     }
 }
