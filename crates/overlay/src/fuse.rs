@@ -55,10 +55,7 @@ struct Fuser {
 }
 
 /// Writes the operations of some gates, in the order of the program.
-pub(crate) fn fuse(
-    gates: KnownGates,
-    place: Place<'_>,
-) -> Result<FinishedRecords, OverlayError> {
+pub(crate) fn fuse(gates: KnownGates, place: Place<'_>) -> Result<FinishedRecords, OverlayError> {
     let wires = vec![Wire::default(); gates.slot_count];
     let mut fuser = Fuser { wires, found: Found::new(place.scratch), and_count: 0 };
     let (mut reader, mut block) = (gates.reader, Vec::new());
@@ -94,7 +91,8 @@ impl Fuser {
         }
         let [a, b] = [a, b].map(Operand::of);
         let depth = self.wires[a.slot].depth.max(self.wires[b.slot].depth);
-        self.wires[slot] = Wire { sum: Sum::default(), depth: depth + u32::from(kind == AND), uses };
+        self.wires[slot] =
+            Wire { sum: Sum::default(), depth: depth + u32::from(kind == AND), uses };
         if kind == AND {
             let (a, b) = (self.sum_of(a, 2), self.sum_of(b, 2));
             let and = Operation::and(self.and_count, [&a, &b, &Sum::default()]);

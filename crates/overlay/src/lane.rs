@@ -80,9 +80,9 @@ impl Lane {
             (end, 1),
             (idle.into(), 8),
         ];
-        let (flags, length) = flags.iter().fold((0, 0), |(all, length), &(field, bits)| {
-            (all | field << length, length + bits)
-        });
+        let (flags, length) = flags
+            .iter()
+            .fold((0, 0), |(all, length), &(field, bits)| (all | field << length, length + bits));
         bits.put(flags, length as u32);
         let moved = u64::from(self.moved.is_some()) | u64::from(cell) << 1;
         bits.put(u64::from(self.index) | moved << 32, 33 + CELL_BITS);

@@ -111,6 +111,8 @@ mod tests {
         for node in 0..5000 {
             assert_eq!(table.take(node), map.remove(&node).unwrap_or(ABSENT), "seed {seed}");
         }
-        assert!(table.free.len() == table.pages.len() && table.pages.len() <= 5000_usize.div_ceil(PAGE));
+        assert!(
+            table.free.len() == table.pages.len() && table.pages.len() <= 5000_usize.div_ceil(PAGE)
+        );
     }
 }

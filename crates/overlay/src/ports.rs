@@ -93,11 +93,12 @@ impl ReadPorts {
     /// Gives each operand a port of its group; returns whether all have one. If not, nothing changes.
     pub(crate) fn assign(&mut self, operands: &[(Group, u32)]) -> bool {
         let Some((&(group, address), rest)) = operands.split_first() else { return true };
-        for port in group.first..group.first + group.ports {
+        let copies = PORT_COPY.iter().enumerate().skip(group.first).take(group.ports);
+        for (port, &copy) in copies {
             if self.reads.addresses[port] != NONE {
                 continue;
             }
-            let (can_read, was_used) = self.can_read(PORT_COPY[port], address);
+            let (can_read, was_used) = self.can_read(copy, address);
             if !can_read {
                 continue;
             }
@@ -109,7 +110,7 @@ impl ReadPorts {
             self.reads.addresses[port] = NONE;
             self.reads.operands &= !(1 << port);
             if !was_used {
-                self.reads.used[PORT_COPY[port]] &= !(1 << (address & self.bank_mask));
+                self.reads.used[copy] &= !(1 << (address & self.bank_mask));
             }
         }
         false
@@ -126,7 +127,8 @@ impl ReadPorts {
             let is_open = |port: &usize| {
                 let copy = PORT_COPY[*port];
                 let is_taken = used[copy] >> bank & 1 == 1;
-                ports >> port & 1 == 0 && (!is_taken || self.can_read(copy, address) == (true, true))
+                ports >> port & 1 == 0
+                    && (!is_taken || self.can_read(copy, address) == (true, true))
             };
             let Some(port) = (first..first + 3).find(is_open) else {
                 // Others may yet take other ports, unless the first one has none.
@@ -170,7 +172,8 @@ impl ReadPorts {
             let is_open = |port: &usize| {
                 let copy = PORT_COPY[*port];
                 let is_taken = used[copy] >> bank & 1 == 1;
-                self.reads.addresses[*port] == NONE && (!is_taken || self.can_read(copy, address) == (true, true))
+                self.reads.addresses[*port] == NONE
+                    && (!is_taken || self.can_read(copy, address) == (true, true))
             };
             let open = || (0..AND_PORTS).filter(is_free).find(is_open);
             let Some(port) = shared.or_else(open) else { return false };

@@ -83,8 +83,14 @@ pub(crate) fn schedule(
 /// Partitions that are tried on a device of several cells: the most cells that get operations, and the slack between
 /// them. Little slack suits programs whose parts depend on each other, much slack those of independent parts; a
 /// program that is bound by its depth is fastest in one cell, where labels never move.
-const PARTITIONS: [(u32, u64); 4] =
-    [(CELLS_MAX, 192), (CELLS_MAX, 2000), (CELLS_MAX, 8000), (1, 0)];
+const PARTITIONS: [(u32, u64); 6] = [
+    (CELLS_MAX, 64),
+    (CELLS_MAX, 192),
+    (CELLS_MAX, 500),
+    (CELLS_MAX, 2000),
+    (CELLS_MAX, 8000),
+    (1, 0),
+];
 
 /// Schedules operations that have their cells.
 fn schedule_partitioned(

@@ -208,7 +208,9 @@ impl<'a> Scheduler<'a> {
     /// Emits the word of the cells, and clears it.
     fn emit(&mut self) -> Result<(), OverlayError> {
         self.write_last_word()?;
-        self.last_word.extend(self.cells.iter_mut().map(|cell| std::mem::replace(&mut cell.lane, Lane::IDLE)));
+        self.last_word.extend(
+            self.cells.iter_mut().map(|cell| std::mem::replace(&mut cell.lane, Lane::IDLE)),
+        );
         self.since_check += 1;
         self.cycle += 1;
         Ok(())

@@ -86,8 +86,7 @@ struct Spiller {
 
 impl Spiller {
     fn new(slot_count: usize, capacity: u64, labels: u64) -> Spiller {
-        let slot =
-            Slot { next_use: NONE, input: NONE, cell: 0, is_here: false, is_stored: false };
+        let slot = Slot { next_use: NONE, input: NONE, cell: 0, is_here: false, is_stored: false };
         Spiller {
             slots: vec![slot; slot_count],
             capacity,

@@ -23,8 +23,8 @@ use phineus_overlay::record::NetlistDriver;
 use phineus_overlay::registers::Register;
 use phineus_overlay::row_queue::RowQueue;
 use phineus_overlay::stream::Stream;
-use phineus_plan::Scratch;
 use phineus_overlay::{MemoryBound, OverlayError, RecordedGates, compile, compile_netlist};
+use phineus_plan::Scratch;
 use phineus_protocols::ProtocolError;
 use phineus_protocols::garbled::row_source::{RowSecrets, RowSource};
 use phineus_protocols::garbled::{EVALUATOR, Evaluator, GARBLER, Garbler};
@@ -261,7 +261,8 @@ fn memory_for_compiling_is_bounded() {
     let ran = execute(&bytes, &mut driver).is_ok() && driver.into_netlist().is_ok();
     assert!(!ran, "seed {seed}: one node too many");
     let compiled = |limit| {
-        let (bound, scratch) = (MemoryBound::of(limit), Scratch::new(std::env::temp_dir(), 1 << 16));
+        let (bound, scratch) =
+            (MemoryBound::of(limit), Scratch::new(std::env::temp_dir(), 1 << 16));
         let gates = RecordedGates::of(&all, &scratch).expect("there is space");
         let compiled = compile(gates, (Parameters::default(), [0; 32]), &scratch, &bound);
         compiled.map(|_| bound.peak_bytes())

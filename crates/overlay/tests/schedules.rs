@@ -90,6 +90,36 @@ fn several_cells_garble_as_in_software() {
     assert!(figures.spills > 0, "{figures:?}");
 }
 
+/// What docs/hardware.md states of schedules, and what was asked of them.
+#[test]
+fn schedules_take_the_cycles_that_were_asked_for() {
+    let cycles = |netlist: &Netlist, cells| {
+        let compiled = compile_netlist(netlist, Parameters::with_cells(cells), [0; 32]);
+        let figures = compiled.expect("it fits").1;
+        (figures.cycles, figures.cycles as f64 / figures.ands as f64)
+    };
+    let matrix = circuits::matrix_product(8, 10);
+    let at_most = [
+        ("matrix", &matrix, 1, 1.005),
+        ("matrix, two cells", &matrix, 2, 0.51),
+        ("matrix, four cells", &matrix, 4, 0.27),
+        ("products", &circuits::product(64, 8), 1, 1.005),
+        ("product", &circuits::product(64, 1), 1, 1.09),
+        ("AES-128", &circuits::aes128(), 1, 1.17),
+        ("AES-128, four cells", &circuits::aes128(), 4, 0.47),
+        ("AES-128, four blocks", &circuits::aes128_blocks(4), 1, 1.145),
+    ];
+    for (name, netlist, cells, most) in at_most {
+        let (_, per_and) = cycles(netlist, cells);
+        println!("{name}: {per_and:.3} cycles per AND");
+        assert!(per_and <= most, "{name}: {per_and}");
+    }
+    // 63 ANDs in a chain, each 15 cycles; then labels of the inputs and the drain.
+    assert!(cycles(&circuits::addition(64, 1), 1).0 <= 63 * 15 + 25);
+    // Two blocks at once hide the latency of each other's ANDs, which is what 29,672 cycles of one consist of.
+    assert!(cycles(&circuits::sha256(), 1).0 <= 30_000);
+}
+
 #[test]
 fn small_memories_spill_or_refuse() {
     let mut seeds = Seeds::fresh();
@@ -118,6 +148,18 @@ fn random_netlists_on_random_sizes() {
         let cells = [1, 1 + random.below(16) as u32][random.below(2) as usize];
         let parameters = Parameters { bank_bits, row_bits: 4 + random.below(6) as u32, cells };
         compare(&format!("{gates} gates, {parameters:?}"), &netlist, parameters, seed);
+    }
+}
+
+/// XORs of wires of any age live long before they are needed, more of them than wait to be written at once.
+#[test]
+fn labels_of_any_age_are_stored_for_a_time() {
+    let seed = Seeds::fresh().draw();
+    let netlist = circuits::random_within(seed, 300_000, usize::MAX);
+    for cells in [1, 2] {
+        let parameters = Parameters { bank_bits: 4, row_bits: 10, cells };
+        let figures = compare("random gates on any wires", &netlist, parameters, seed);
+        assert!(figures.spills > 0 && figures.fills >= figures.spills, "{figures:?}");
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) struct Found {
     free: Vec<u32>,
     /// Operations in the order in which they were found, but loads.
     queue: VecDeque<u32>,
+    /// XORs of it that had waited long enough and were not needed.
+    unneeded: VecDeque<u32>,
     /// Operations that are to be written, each before the one below it.
     stack: Vec<u32>,
     /// Values that nothing holds.
@@ -60,6 +62,7 @@ impl Found {
             xors: Vec::new(),
             free: Vec::new(),
             queue: VecDeque::new(),
+            unneeded: VecDeque::new(),
             stack: Vec::new(),
             unheld: Vec::new(),
             file: RecordFile::new(scratch),
@@ -72,7 +75,8 @@ impl Found {
 
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> u64 {
-        let numbers = self.free.capacity() + self.queue.capacity() + self.stack.capacity();
+        let queues = self.queue.capacity() + self.unneeded.capacity();
+        let numbers = queues + self.free.capacity() + self.stack.capacity();
         let each = size_of::<Maker>() + 2 * size_of::<u32>();
         (self.makers.capacity() * each + size_of::<u32>() * numbers) as u64
     }
@@ -190,14 +194,29 @@ impl Found {
             for _ in 0..BATCH {
                 self.write_oldest()?;
             }
+            // Some of them may be needed by now, or by nobody.
+            let count = self.unneeded.len().min(BATCH);
+            self.queue_again(count);
+            for _ in 0..count {
+                self.write_oldest()?;
+            }
         }
         Ok(())
     }
 
+    /// Lets some XORs that were not needed be looked at again, before all others.
+    fn queue_again(&mut self, count: usize) {
+        self.unneeded.drain(..count).rev().for_each(|value| self.queue.push_front(value));
+    }
+
     /// Writes all operations.
     pub(super) fn write_all(&mut self) -> Result<(), OverlayError> {
-        while !self.queue.is_empty() {
-            self.write_oldest()?;
+        while !self.queue.is_empty() || !self.unneeded.is_empty() {
+            while !self.queue.is_empty() {
+                self.write_oldest()?;
+            }
+            // No wire holds them any more, so each time at least one of them goes.
+            self.queue_again(self.unneeded.len());
         }
         Ok(())
     }
@@ -221,8 +240,8 @@ impl Found {
         };
         if is_open && is_wanted {
             self.write(value)?;
-        } else if is_open && is_held && !self.queue.is_empty() {
-            self.queue.push_back(value);
+        } else if is_open && is_held {
+            self.unneeded.push_back(value);
             return Ok(());
         }
         self.release(&[value]);

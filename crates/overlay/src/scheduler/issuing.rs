@@ -6,8 +6,8 @@
 //! All cells together take one label of the host in a cycle and give it one. A label that several cells load goes to all
 //! of them that are ready for it.
 
-use super::window::{Entry, Stage};
 use super::ready::TERMS_MAX;
+use super::window::{Entry, Stage};
 use super::{Cell, Port, Queue, Scheduler, WHEEL};
 use crate::operations::{Kind, NONE, OPERANDS_MAX};
 use crate::ports::Group;
@@ -26,8 +26,9 @@ impl Scheduler<'_> {
         let groups: [Group; 3] = match entry.kind {
             Kind::Load | Kind::Fill | Kind::Leave => return true,
             Kind::Xor if port == Port::Z => {
-                let terms: [u32; TERMS_MAX] =
-                    std::array::from_fn(|term| places.get(entry.operands[term] as usize).map_or(0, |&place| place));
+                let terms: [u32; TERMS_MAX] = std::array::from_fn(|term| {
+                    places.get(entry.operands[term] as usize).map_or(0, |&place| place)
+                });
                 return ports.assign_terms(&terms[..entry.count()]);
             }
             Kind::And => AND_GROUPS,
@@ -111,14 +112,18 @@ impl Scheduler<'_> {
 
     /// Loads the same label into other cells.
     fn issue_same_input(&mut self, load: u32) {
-        let input = self.window.entries[load as usize].number;
+        let Entry { kind, number: input, .. } = self.window.entries[load as usize];
+        if kind != Kind::Load {
+            return;
+        }
         let Some(mut loads) = self.loads.remove(&input) else { return };
         loads.retain(|&other| {
-            let (cell, stage) = (self.window.entries[other as usize].cell, self.window.stage(other));
+            let (cell, stage) =
+                (self.window.entries[other as usize].cell, self.window.stage(other));
             let cell = usize::from(cell);
             let is_free = self.cells[cell].lane.writes[WRITE_LOAD] == NONE;
-            let is_done = stage != Stage::Waiting
-                || is_free && self.try_issue(other, (cell, Port::Shared));
+            let is_done =
+                stage != Stage::Waiting || is_free && self.try_issue(other, (cell, Port::Shared));
             !is_done
         });
         if !loads.is_empty() {

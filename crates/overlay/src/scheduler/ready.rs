@@ -78,7 +78,9 @@ impl ReadyQueue {
     pub(super) fn push(&mut self, candidate: Candidate) {
         let count = self.front_count;
         let is_behind = count > 0 && candidate < self.front[count - 1];
-        if is_behind && (count == TRIES || !self.rest.is_empty()) || count == 0 && !self.rest.is_empty() {
+        if is_behind && (count == TRIES || !self.rest.is_empty())
+            || count == 0 && !self.rest.is_empty()
+        {
             self.rest.push(candidate);
             return;
         }

@@ -101,7 +101,8 @@ pub(super) struct Window {
 impl Window {
     /// Bytes of memory that it takes.
     pub(super) fn bytes(&self) -> u64 {
-        let each = size_of::<Entry>() + size_of::<Value>() + (2 + EDGES as usize) * size_of::<u32>();
+        let each =
+            size_of::<Entry>() + size_of::<Value>() + (2 + EDGES as usize) * size_of::<u32>();
         (self.entries.capacity() * each + self.slots.capacity() * 2 * size_of::<u32>()) as u64
     }
 
