@@ -17,6 +17,18 @@ pub enum OverlayError {
         /// What it takes at least.
         needed_bytes: u64,
     },
+    /// What a pass over the gates writes for the next one cannot be written or read.
+    #[error("a temporary file of the gates fails: {reason}")]
+    Scratch {
+        /// What the system says.
+        reason: String,
+    },
+    /// The stream cannot be written.
+    #[error("the stream cannot be written: {reason}")]
+    File {
+        /// What the system says.
+        reason: String,
+    },
     /// Not every operation is a circuit of AND and XOR.
     #[error("the overlay cannot garble {what}")]
     Unsupported {
@@ -86,4 +98,16 @@ pub enum OverlayError {
         /// Meaning of its error register.
         reason: &'static str,
     },
+}
+
+impl OverlayError {
+    /// A failure of a scratch file.
+    pub(crate) fn scratch(error: std::io::Error) -> OverlayError {
+        OverlayError::Scratch { reason: error.to_string() }
+    }
+
+    /// A failure of the file of a stream.
+    pub(crate) fn file(error: std::io::Error) -> OverlayError {
+        OverlayError::File { reason: error.to_string() }
+    }
 }

@@ -4,9 +4,10 @@
 //! cycle, with half gates and the hash of the software (`docs/protocols/garbled.md`), so its rows are byte for byte those
 //! of the software garbler.
 //!
-//! The path of a program: [`record`] runs it and records its gates as a [`netlist`]; [`operations`] absorbs XORs into
-//! operations of a cell; with several cells, `partition` gives each operation a cell; [`schedule`] gives each operation a
-//! cycle and each label a place in the banks of the wire memory; [`stream`] encodes the words. [`device`] is a run on a
+//! The path of a program: [`record`] runs it and records its gates ([`netlist`]); `gates` finds how often each wire is used;
+//! `fuse` absorbs XORs into operations of a cell; with several cells, `partition` gives each operation a cell; `look_back`
+//! finds longest paths and next uses; [`schedule`] gives each operation a cycle and each label a place in the banks of the wire
+//! memory; `stream_writer` writes the words. Each is a pass over a scratch file, forwards or backwards. [`device`] is a run on a
 //! device. Its only implementation today is the simulation of the RTL by Verilator (cargo feature `verilator`).
 //! [`garbling`] lets a device garble beside a host that sends the rows. [`link`] predicts what a link to the host costs.
 //! `docs/hardware.md` describes all of it.
@@ -17,21 +18,25 @@
 mod compile;
 pub mod device;
 mod error;
+mod fuse;
 pub mod garbling;
-mod graph;
+mod gates;
+mod lane;
 pub mod link;
+mod look_back;
 mod memory;
 pub mod memory_image;
 pub mod netlist;
-pub mod operations;
+mod node_table;
+mod operations;
 pub mod parameters;
 mod partition;
 mod ports;
 pub mod record;
+mod records;
 pub mod registers;
 pub mod row_queue;
 pub mod schedule;
-mod scheduled;
 mod scheduler;
 pub mod sifo;
 #[cfg(feature = "verilator")]
@@ -39,10 +44,12 @@ pub mod simulation;
 pub mod software;
 mod spill;
 pub mod stream;
+mod stream_writer;
 mod sum;
 mod wire_memory;
 pub mod word;
 
-pub use compile::compile;
+pub use compile::{compile, compile_netlist, compile_to_file};
 pub use error::OverlayError;
+pub use gates::RecordedGates;
 pub use memory::MemoryBound;

@@ -2,7 +2,10 @@
 
 use std::cell::Cell;
 
+use phineus_plan::Scratch;
+
 use crate::OverlayError;
+use crate::records::BLOCK_BYTES;
 
 /// A bound on the bytes that the steps of compiling hold at once.
 #[derive(Debug)]
@@ -38,5 +41,19 @@ impl MemoryBound {
             true => Err(OverlayError::Memory { limit_bytes, needed_bytes }),
             false => Ok(()),
         }
+    }
+}
+
+/// Where a pass over a program has its files and its memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) scratch: &'a Scratch,
+    pub(crate) bound: &'a MemoryBound,
+}
+
+impl Place<'_> {
+    /// Fails if the tables of a pass take more than the bound, with a block of each of its files and what the scratch holds.
+    pub(crate) fn check(&self, table_bytes: u64) -> Result<(), OverlayError> {
+        self.bound.check(table_bytes + 2 * BLOCK_BYTES + self.scratch.held_bytes())
     }
 }

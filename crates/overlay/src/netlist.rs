@@ -5,9 +5,11 @@
 //! `2g + 1`. XORs with equal or constant inputs are folded, because XOR costs no row. NOT is a flag of a wire.
 
 use phineus_circuits::BitAlgebra;
+use phineus_plan::Scratch;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::OverlayError;
+use crate::gates::{GateFile, RecordedGates};
 
 /// A wire of a netlist: a node, possibly complemented. Node 0 is the constant 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +27,11 @@ impl Literal {
     /// Index of the node in [`Netlist::nodes`].
     pub fn node(self) -> usize {
         (self.0 / 2) as usize
+    }
+
+    /// The literal as a number.
+    pub(crate) fn bits(self) -> u32 {
+        self.0
     }
 
     /// Whether the wire is the complement of the node.
@@ -67,18 +74,36 @@ pub struct Netlist {
     pub inputs: Vec<u32>,
     /// Outputs in the order of the program.
     pub outputs: Vec<Literal>,
+    /// Nodes before each output.
+    pub(crate) output_places: Vec<u32>,
     /// AND nodes.
     pub and_count: u64,
 }
 
-/// Nodes of one netlist; a [`Literal`] has 32 bits.
-pub const NODES_MAX: usize = 1 << 28;
+/// Nodes of one netlist; a [`Literal`] has 32 bits, and an operand of a recorded gate two flags besides.
+pub const NODES_MAX: usize = 1 << 30;
+
+/// Nodes before a XOR that are looked at to fold it. More are not, so that a netlist need not be in memory.
+const RECENT_NODES: usize = 1 << 15;
+const _: () = assert!(RECENT_NODES.is_power_of_two());
+
+/// Where the gates go.
+enum Gates {
+    Memory(Netlist),
+    File(GateFile),
+}
 
 /// Records a netlist.
 pub struct NetlistBuilder {
-    netlist: Netlist,
+    gates: Gates,
+    /// Operands of the last XORs, at the remainder of the node; 0 of other nodes.
+    recent: Vec<[Literal; 2]>,
+    node_count: usize,
+    and_count: u64,
+    input_count: u32,
+    output_count: usize,
     nodes_max: usize,
-    is_full: bool,
+    fault: Option<OverlayError>,
 }
 
 impl Default for NetlistBuilder {
@@ -103,10 +128,29 @@ impl NetlistWire {
 }
 
 impl NetlistBuilder {
-    /// An empty netlist.
+    /// An empty netlist in memory.
     pub fn new() -> NetlistBuilder {
         let netlist = Netlist { nodes: vec![Node::Zero], ..Netlist::default() };
-        NetlistBuilder { netlist, nodes_max: NODES_MAX, is_full: false }
+        NetlistBuilder::with(Gates::Memory(netlist))
+    }
+
+    /// An empty netlist in a scratch file.
+    pub fn in_scratch(scratch: &Scratch) -> NetlistBuilder {
+        NetlistBuilder::with(Gates::File(GateFile::new(scratch)))
+    }
+
+    fn with(gates: Gates) -> NetlistBuilder {
+        NetlistBuilder {
+            gates,
+            recent: vec![[Literal::ZERO; 2]; RECENT_NODES],
+            // The constant.
+            node_count: 1,
+            and_count: 0,
+            input_count: 0,
+            output_count: 0,
+            nodes_max: NODES_MAX,
+            fault: None,
+        }
     }
 
     /// Lets it have at most so many nodes.
@@ -114,52 +158,103 @@ impl NetlistBuilder {
         NetlistBuilder { nodes_max: nodes_max.min(NODES_MAX), ..self }
     }
 
-    /// Fails if a node had no space.
+    /// Fails if a node had no space, or a file could not be written.
     ///
     /// # Errors
-    /// [`OverlayError::TooManyGates`].
-    pub fn check(&self) -> Result<(), OverlayError> {
-        let nodes_max = self.nodes_max as u64;
-        if self.is_full { Err(OverlayError::TooManyGates { nodes_max }) } else { Ok(()) }
+    /// [`OverlayError::TooManyGates`] or [`OverlayError::Scratch`].
+    pub fn check(&mut self) -> Result<(), OverlayError> {
+        self.fault.take().map_or(Ok(()), Err)
     }
 
     /// Makes each of `wires` a new input.
     pub fn inputs(&mut self, wires: &mut [NetlistWire]) {
         for wire in wires {
             let literal = self.push(Node::Input);
-            self.netlist.inputs.push(literal.node() as u32);
+            self.input_count += 1;
+            if let Gates::Memory(netlist) = &mut self.gates {
+                netlist.inputs.push(literal.node() as u32);
+            }
             *wire = NetlistWire::of(literal);
         }
     }
 
     /// Makes each of `wires` an output.
     pub fn outputs(&mut self, wires: &[NetlistWire]) {
-        self.netlist.outputs.extend(wires.iter().map(|wire| wire.literal()));
+        for wire in wires {
+            match &mut self.gates {
+                Gates::Memory(netlist) => {
+                    netlist.outputs.push(wire.literal());
+                    netlist.output_places.push(self.node_count as u32);
+                }
+                Gates::File(file) => {
+                    let pushed = file.output(wire.literal(), self.output_count as u32);
+                    self.fault = self.fault.take().or(pushed.err());
+                }
+            }
+            self.output_count += 1;
+        }
     }
 
     /// ANDs and outputs so far.
     pub fn counts(&self) -> (u64, usize) {
-        (self.netlist.and_count, self.netlist.outputs.len())
+        (self.and_count, self.output_count)
     }
 
     /// The netlist that was recorded.
     ///
     /// # Errors
     /// [`OverlayError::TooManyGates`] beyond [`NODES_MAX`], or what was stated.
-    pub fn finish(self) -> Result<Netlist, OverlayError> {
+    ///
+    /// # Panics
+    /// If it is in a scratch file.
+    pub fn finish(mut self) -> Result<Netlist, OverlayError> {
         self.check()?;
-        Ok(self.netlist)
+        match self.gates {
+            Gates::Memory(netlist) => Ok(Netlist { and_count: self.and_count, ..netlist }),
+            Gates::File(_) => panic!("the gates are in a file"),
+        }
     }
 
+    /// The gates that were recorded in a scratch file.
+    ///
+    /// # Errors
+    /// As [`NetlistBuilder::check`].
+    ///
+    /// # Panics
+    /// If they are in memory.
+    pub fn finish_gates(mut self) -> Result<RecordedGates, OverlayError> {
+        self.check()?;
+        match self.gates {
+            Gates::Memory(_) => panic!("the gates are in memory"),
+            Gates::File(file) => file.finish(self.node_count, (self.and_count, self.input_count)),
+        }
+    }
+
+    #[inline]
     fn push(&mut self, node: Node) -> Literal {
-        if self.netlist.nodes.len() >= self.nodes_max {
-            self.is_full = true;
+        let number = self.node_count;
+        if number >= self.nodes_max {
+            let nodes_max = self.nodes_max as u64;
+            self.fault.get_or_insert(OverlayError::TooManyGates { nodes_max });
             return Literal::ZERO;
         }
-        self.netlist.nodes.push(node);
-        Literal::new(self.netlist.nodes.len() as u32 - 1, false)
+        self.node_count += 1;
+        self.recent[number % RECENT_NODES] = match node {
+            Node::Xor(a, b) => [a, b],
+            Node::Zero | Node::Input | Node::And(..) => [Literal::ZERO; 2],
+        };
+        match &mut self.gates {
+            Gates::Memory(netlist) => netlist.nodes.push(node),
+            Gates::File(file) => {
+                if let Err(error) = file.node(node, self.input_count) {
+                    self.fault.get_or_insert(error);
+                }
+            }
+        }
+        Literal::new(number as u32, false)
     }
 
+    #[inline]
     fn xor2(&mut self, a: Literal, b: Literal) -> Literal {
         let is_not = a.is_not() != b.is_not();
         let (a, b) = (a.positive(), b.positive());
@@ -175,12 +270,19 @@ impl NetlistBuilder {
         folded.unwrap_or_else(|| self.push(Node::Xor(a, b))).not_if(is_not)
     }
 
-    /// `sum ^ term` if `sum` is the XOR of `term` and another node.
+    /// `sum ^ term` if `sum` is a recent XOR of `term`, which is no constant, and another node.
+    #[inline]
     fn cancelled(&self, term: Literal, sum: Literal) -> Option<Literal> {
-        match self.netlist.nodes[sum.node()] {
-            Node::Xor(x, y) if x == term => Some(y),
-            Node::Xor(x, y) if y == term => Some(x),
-            Node::Zero | Node::Input | Node::Xor(..) | Node::And(..) => None,
+        if self.node_count - sum.node() > RECENT_NODES {
+            return None;
+        }
+        let [x, y] = self.recent[sum.node() % RECENT_NODES];
+        if x == term {
+            Some(y)
+        } else if y == term {
+            Some(x)
+        } else {
+            None
         }
     }
 }
@@ -209,7 +311,7 @@ impl BitAlgebra for NetlistBuilder {
     fn and(&mut self, out: &mut [NetlistWire], a: &[NetlistWire], b: &[NetlistWire]) {
         for ((out, a), b) in out.iter_mut().zip(a).zip(b.iter().cycle()) {
             *out = NetlistWire::of(self.push(Node::And(a.literal(), b.literal())));
-            self.netlist.and_count += 1;
+            self.and_count += 1;
         }
     }
 

@@ -1,7 +1,8 @@
 //! [`ReadPorts`]: which operand is read by which port. A bank has two copies, and a copy one read in a cycle.
 
+use crate::operations::NONE;
 use crate::parameters::{Parameters, READS};
-use crate::word::{AND_PORTS, Address, PORT_COPY};
+use crate::word::{AND_PORTS, PORT_COPY};
 
 /// Operands that any of several ports may read.
 #[derive(Clone, Copy)]
@@ -12,106 +13,178 @@ pub(crate) struct Group {
     pub(crate) ports: usize,
 }
 
-/// The reads of one cycle.
-pub(crate) struct ReadPorts {
+/// What each port reads in a cycle.
+#[derive(Clone, Copy)]
+pub(crate) struct Reads {
     /// Banks in use, of each copy.
     used: [u64; 2],
-    /// The row that a copy of a bank reads.
-    rows: Vec<[u32; 2]>,
-    /// The reads by port.
-    pub(crate) reads: [Option<Address>; READS],
-    /// Ports whose labels are operands of the unit that they belong to.
-    pub(crate) operands: [bool; READS],
-    /// Ports of the AND whose labels are terms of XOR unit Z.
-    pub(crate) terms: [bool; AND_PORTS],
+    /// Address of the label, or [`NONE`].
+    pub(crate) addresses: [u32; READS],
+    /// Ports whose labels are operands of the unit that they belong to, from the lowest bit.
+    pub(crate) operands: u32,
+    /// Ports of the AND whose labels are terms of XOR unit Z, from the lowest bit.
+    pub(crate) terms: u32,
 }
 
-/// What [`ReadPorts::restore`] takes back.
-pub(crate) type Snapshot = ([u64; 2], [Option<Address>; READS], [bool; READS], [bool; AND_PORTS]);
+/// The reads of one cycle.
+pub(crate) struct ReadPorts {
+    pub(crate) reads: Reads,
+    /// The address that a copy of a bank reads.
+    bank_reads: Vec<[u32; 2]>,
+    bank_mask: u32,
+}
+
+/// No reads.
+const IDLE: Reads = Reads { used: [0; 2], addresses: [NONE; READS], operands: 0, terms: 0 };
 
 impl ReadPorts {
     pub(crate) fn new(parameters: Parameters) -> ReadPorts {
-        ReadPorts {
-            used: [0; 2],
-            rows: vec![[0; 2]; 1 << parameters.bank_bits],
-            reads: [None; READS],
-            operands: [false; READS],
-            terms: [false; AND_PORTS],
-        }
+        let banks = 1 << parameters.bank_bits;
+        ReadPorts { reads: IDLE, bank_reads: vec![[0; 2]; banks], bank_mask: banks as u32 - 1 }
     }
 
     /// Begins another cycle.
     pub(crate) fn clear(&mut self) {
-        self.used = [0; 2];
-        self.reads = [None; READS];
-        self.operands = [false; READS];
-        self.terms = [false; AND_PORTS];
+        self.reads = IDLE;
     }
 
-    /// What [`ReadPorts::restore`] takes back.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        (self.used, self.reads, self.operands, self.terms)
+    /// Whether a copy of a bank can read an address, and whether it reads already.
+    #[inline]
+    fn can_read(&self, copy: usize, address: u32) -> (bool, bool) {
+        let bank = address & self.bank_mask;
+        let is_used = self.reads.used[copy] >> bank & 1 == 1;
+        (!is_used || self.bank_reads[bank as usize][copy] == address, is_used)
     }
 
-    /// Takes assignments back. Rows of banks that are not used mean nothing.
-    pub(crate) fn restore(&mut self, before: Snapshot) {
-        (self.used, self.reads, self.operands, self.terms) = before;
+    #[inline]
+    fn read(&mut self, port: usize, address: u32) {
+        let (bank, copy) = (address & self.bank_mask, PORT_COPY[port]);
+        self.reads.used[copy] |= 1 << bank;
+        self.bank_reads[bank as usize][copy] = address;
+        self.reads.addresses[port] = address;
+    }
+
+    /// Whether no two of the addresses are in the same bank.
+    #[inline]
+    pub(crate) fn are_apart(&self, addresses: impl Iterator<Item = u32>) -> bool {
+        let mut banks = 0_u64;
+        for address in addresses {
+            let bank = 1 << (address & self.bank_mask);
+            if banks & bank != 0 {
+                return false;
+            }
+            banks |= bank;
+        }
+        true
+    }
+
+    /// Gives the operands of an AND, which are in different banks, the first ports of their groups. Nothing else reads.
+    #[inline]
+    pub(crate) fn assign_apart(&mut self, operands: &[(Group, u32)]) {
+        let (mut port, mut first) = (0, usize::MAX);
+        for &(group, address) in operands {
+            port = if group.first == first { port + 1 } else { group.first };
+            first = group.first;
+            self.read(port, address);
+            self.reads.operands |= 1 << port;
+        }
     }
 
     /// Gives each operand a port of its group; returns whether all have one. If not, nothing changes.
-    pub(crate) fn assign(&mut self, operands: &[(Group, Address)]) -> bool {
+    pub(crate) fn assign(&mut self, operands: &[(Group, u32)]) -> bool {
         let Some((&(group, address), rest)) = operands.split_first() else { return true };
-        let bank = usize::from(address.bank);
-        for port in group.first..group.first + group.ports {
-            if self.reads[port].is_some() {
+        let copies = PORT_COPY.iter().enumerate().skip(group.first).take(group.ports);
+        for (port, &copy) in copies {
+            if self.reads.addresses[port] != NONE {
                 continue;
             }
-            let copy = crate::word::PORT_COPY[port];
-            let was_used = self.used[copy] >> bank & 1 == 1;
-            if was_used && self.rows[bank][copy] != address.row {
+            let (can_read, was_used) = self.can_read(copy, address);
+            if !can_read {
                 continue;
             }
-            self.used[copy] |= 1 << bank;
-            self.rows[bank][copy] = address.row;
-            self.reads[port] = Some(address);
-            self.operands[port] = true;
+            self.read(port, address);
+            self.reads.operands |= 1 << port;
             if self.assign(rest) {
                 return true;
             }
-            self.reads[port] = None;
-            self.operands[port] = false;
+            self.reads.addresses[port] = NONE;
+            self.reads.operands &= !(1 << port);
             if !was_used {
-                self.used[copy] &= !(1 << bank);
+                self.reads.used[copy] &= !(1 << (address & self.bank_mask));
             }
         }
         false
     }
 
-    /// Gives each term of XOR unit Z a port of the AND, which may read it already; returns whether all have one. The
-    /// operands of the AND must have their ports. If not, the ports must be restored.
-    pub(crate) fn assign_terms(&mut self, terms: impl Iterator<Item = Address>) -> bool {
-        for address in terms {
-            let is_free = |port: &usize| !self.terms[*port];
-            let reads = |port: &usize| self.reads[*port] == Some(address);
-            let shared = (0..AND_PORTS).filter(is_free).find(reads);
-            let Some(port) = shared.or_else(|| self.free_port(address)) else { return false };
-            self.reads[port] = Some(address);
-            self.terms[port] = true;
+    /// Gives each of at most three terms one of the three ports from `first` on, which read nothing; returns whether all
+    /// have one. If not, nothing changes.
+    #[inline]
+    pub(crate) fn assign_sum(&mut self, first: usize, terms: &[u32]) -> bool {
+        let (mut used, mut ports) = (self.reads.used, 0_u32);
+        let mut chosen = [0; 3];
+        for (place, &address) in terms.iter().enumerate() {
+            let bank = address & self.bank_mask;
+            let is_open = |port: &usize| {
+                let copy = PORT_COPY[*port];
+                let is_taken = used[copy] >> bank & 1 == 1;
+                ports >> port & 1 == 0
+                    && (!is_taken || self.can_read(copy, address) == (true, true))
+            };
+            let Some(port) = (first..first + 3).find(is_open) else {
+                // Others may yet take other ports, unless the first one has none.
+                return place > 0 && self.assign_any(first, terms);
+            };
+            chosen[place] = port;
+            ports |= 1 << port;
+            used[PORT_COPY[port]] |= 1 << bank;
         }
+        for (&address, &port) in terms.iter().zip(&chosen) {
+            self.read(port, address);
+        }
+        self.reads.operands |= ports;
         true
     }
 
-    /// A port of the AND that reads nothing and can read `address`, whose bank it takes.
-    fn free_port(&mut self, address: Address) -> Option<usize> {
-        let bank = usize::from(address.bank);
-        let can_read = |port: &usize| {
-            let copy = PORT_COPY[*port];
-            let was_used = self.used[copy] >> bank & 1 == 1;
-            self.reads[*port].is_none() && (!was_used || self.rows[bank][copy] == address.row)
-        };
-        let port = (0..AND_PORTS).find(can_read)?;
-        self.used[PORT_COPY[port]] |= 1 << bank;
-        self.rows[bank][PORT_COPY[port]] = address.row;
-        Some(port)
+    /// As [`ReadPorts::assign_sum`], by trying everything.
+    fn assign_any(&mut self, first: usize, terms: &[u32]) -> bool {
+        let mut operands = [(Group { first, ports: 3 }, 0); 3];
+        for (operand, &address) in operands.iter_mut().zip(terms) {
+            // Both copies of its bank read others: the usual reason.
+            if !self.can_read(0, address).0 && !self.can_read(1, address).0 {
+                return false;
+            }
+            operand.1 = address;
+        }
+        self.assign(&operands[..terms.len()])
+    }
+
+    /// Gives each term of XOR unit Z a port of the AND, which may read it already; returns whether all have one. The
+    /// operands of the AND must have their ports. If not, nothing changes.
+    #[inline]
+    pub(crate) fn assign_terms(&mut self, terms: &[u32]) -> bool {
+        let (mut used, mut ports) = (self.reads.used, self.reads.terms);
+        let mut chosen = [0; 3];
+        for (&address, chosen) in terms.iter().zip(&mut chosen) {
+            let bank = address & self.bank_mask;
+            let is_free = |port: &usize| ports >> port & 1 == 0;
+            let reads = |port: &usize| self.reads.addresses[*port] == address;
+            let shared = (0..AND_PORTS).filter(is_free).find(reads);
+            let is_open = |port: &usize| {
+                let copy = PORT_COPY[*port];
+                let is_taken = used[copy] >> bank & 1 == 1;
+                self.reads.addresses[*port] == NONE
+                    && (!is_taken || self.can_read(copy, address) == (true, true))
+            };
+            let open = || (0..AND_PORTS).filter(is_free).find(is_open);
+            let Some(port) = shared.or_else(open) else { return false };
+            *chosen = port;
+            ports |= 1 << port;
+            used[PORT_COPY[port]] |= 1 << bank;
+        }
+        for (&address, &port) in terms.iter().zip(&chosen) {
+            self.read(port, address);
+            self.reads.terms |= 1 << port;
+        }
+        true
     }
 }

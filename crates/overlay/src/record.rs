@@ -2,8 +2,10 @@
 
 use phineus_bytecode::{Description, Instruction, Lane};
 use phineus_engine::{Driver, bits};
+use phineus_plan::Scratch;
 
 use crate::OverlayError;
+use crate::gates::RecordedGates;
 use crate::netlist::{Netlist, NetlistBuilder, NetlistWire};
 
 /// A driver that records every AND and XOR in the order in which a garbler meets them.
@@ -18,6 +20,24 @@ impl NetlistDriver {
     /// # Errors
     /// [`OverlayError::Unsupported`] if not all of the program is a circuit of AND and XOR.
     pub fn new(description: &Description) -> Result<NetlistDriver, OverlayError> {
+        NetlistDriver::with(NetlistBuilder::new(), description)
+    }
+
+    /// As [`NetlistDriver::new`]; the gates go into a scratch file.
+    ///
+    /// # Errors
+    /// As [`NetlistDriver::new`].
+    pub fn in_scratch(
+        description: &Description,
+        scratch: &Scratch,
+    ) -> Result<NetlistDriver, OverlayError> {
+        NetlistDriver::with(NetlistBuilder::in_scratch(scratch), description)
+    }
+
+    fn with(
+        builder: NetlistBuilder,
+        description: &Description,
+    ) -> Result<NetlistDriver, OverlayError> {
         let unsupported = [
             ("memories at secret indices", !description.memories.is_empty()),
             ("permutations of a party", !description.permutations.is_empty()),
@@ -25,7 +45,7 @@ impl NetlistDriver {
         ];
         match unsupported.iter().find(|(_, is_there)| *is_there) {
             Some((what, _)) => Err(OverlayError::Unsupported { what: (*what).to_owned() }),
-            None => Ok(NetlistDriver { builder: NetlistBuilder::new(), scratch: Vec::new() }),
+            None => Ok(NetlistDriver { builder, scratch: Vec::new() }),
         }
     }
 
@@ -45,6 +65,14 @@ impl NetlistDriver {
     /// [`OverlayError::TooManyGates`] if it is too large.
     pub fn into_netlist(self) -> Result<Netlist, OverlayError> {
         self.builder.finish()
+    }
+
+    /// The gates of the program that was run, if they went into a scratch file.
+    ///
+    /// # Errors
+    /// As [`NetlistDriver::into_netlist`], or if the file could not be written.
+    pub fn into_gates(self) -> Result<RecordedGates, OverlayError> {
+        self.builder.finish_gates()
     }
 }
 

@@ -1,38 +1,74 @@
 //! [`Scheduler`]: list scheduling of operations on the cells, cycle by cycle (`schedule.rs` has the whole). What one
 //! cycle does is in `scheduler/issuing.rs`.
+//!
+//! Operations are admitted in the order of the program, as long as the wire memory has space for the results of all that
+//! were admitted. So each of them can issue at some time, whatever the others do, and the scheduler never has to begin
+//! again with fewer. The more labels live, the nearer to each other are the operations among which it chooses.
 
 mod issuing;
+mod ready;
+mod window;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 
 use crate::OverlayError;
-use crate::graph::{Graph, NONE, Unit};
-use crate::memory::MemoryBound;
-use crate::operations::{Kind, Operations};
+use crate::lane::Lane;
+use crate::memory::Place;
+use crate::operations::{Kind, KnownOperation, NONE};
 use crate::parameters::{CHECK_INTERVAL, DRAIN_CYCLES, Parameters, SPILL_LATENCY};
 use crate::ports::ReadPorts;
-use crate::scheduled::{Figures, Schedule};
+use crate::schedule::Figures;
+use crate::spill::Feed;
+use crate::stream_writer::StreamWriter;
 use crate::wire_memory::WireMemory;
-use crate::word::{IDLE_MAX, Word, WordKind};
+use crate::word::{IDLE_MAX, WordKind};
+use ready::{Candidate, ReadyQueue};
+use window::Window;
 
 /// Cycles of the table of results that become readable; more than any latency.
 const WHEEL: usize = 128;
 const _: () = assert!((SPILL_LATENCY as usize) < WHEEL);
 
-/// Operations of one unit that can issue, by priority, then by age.
-type Ready = BinaryHeap<(u32, Reverse<u32>)>;
+/// Operations that wait at most, for each cell; more do not make schedules shorter, but fill the caches.
+const WAITING_MAX: usize = 1 << 13;
 
-/// In place of a unit: the queue of XORs that wait for their ANDs.
-const PAIRED: usize = Unit::COUNT;
+/// Queues of a cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Queue {
+    And,
+    Xor,
+    Output,
+    Load,
+    Move,
+}
+
+impl Queue {
+    const COUNT: usize = 5;
+
+    fn of(kind: Kind) -> Queue {
+        match kind {
+            Kind::Load | Kind::Fill => Queue::Load,
+            Kind::And => Queue::And,
+            Kind::Xor => Queue::Xor,
+            Kind::Move => Queue::Move,
+            Kind::Output | Kind::Spill => Queue::Output,
+            Kind::Leave => unreachable!("no unit does it"),
+        }
+    }
+}
 
 /// The state of one cell in the cycle that is being scheduled.
 struct Cell {
-    /// Operations that can issue, by unit; XORs that wait for the AND that they are paired with are apart.
-    ready: [Ready; Unit::COUNT + 1],
+    ready: [ReadyQueue; Queue::COUNT],
     memory: WireMemory,
     ports: ReadPorts,
-    word: Word,
+    lane: Lane,
+    /// Operations that have not issued and whose results are here.
+    waiting: u64,
+    /// Labels for which copies may take space, of those that are left free for them.
+    copies: u64,
+    /// Operations that wait until copies of their operands have space.
+    blocked: Vec<u32>,
 }
 
 /// The part of the cell that reads the operands of an operation.
@@ -49,144 +85,193 @@ enum Port {
 
 pub(crate) struct Scheduler<'a> {
     parameters: Parameters,
-    graph: Graph,
-    window: usize,
-    /// Every operation before this one has issued.
-    head: usize,
-    /// Operations from here on are outside the window.
-    admitted: usize,
-    issued: Vec<bool>,
-    remaining: usize,
+    feed: Feed,
+    /// The next operation, which is not admitted yet.
+    next: KnownOperation,
+    has_next: bool,
+    window: Window,
+    /// Operations that were admitted and have not issued.
+    waiting: usize,
     cells: Vec<Cell>,
-    /// Of each operation that loads an input, the next one that loads the same input, in a ring.
-    same_input: HashMap<u32, u32>,
+    /// With several cells, the operations that load each input and have not issued.
+    loads: HashMap<u32, Vec<u32>>,
     /// Values that become readable, by cycle.
     wheel: [Vec<u32>; WHEEL],
     in_flight: usize,
-    penalties: Vec<u32>,
+    /// Operations that become ready in a cycle.
+    woken: Vec<u32>,
     cycle: u64,
     /// Whether a label goes to the host in this cycle.
     has_output: bool,
     since_check: u64,
-    /// Number of the stored label of each spill, by operation.
-    stored: HashMap<u32, u32>,
-    schedule: Schedule,
-    bound: &'a MemoryBound,
-    /// What others hold of it.
-    pub(crate) others_bytes: u64,
+    /// The word that was made last, to which idle cycles can be added.
+    last_word: Vec<Lane>,
+    figures: Figures,
+    writer: StreamWriter<'a>,
+}
+
+/// Labels of a cell that are left free for copies.
+fn copy_labels(parameters: Parameters) -> u64 {
+    (parameters.labels() / 32).clamp(COPIES_MAX, 2048)
+}
+
+/// The most labels that copies of the operands of one operation take at once: each bank gives two of six labels.
+const COPIES_MAX: u64 = 4;
+
+/// The most labels that may live at once in a cell in the order of the operations without spills, and with them.
+pub(crate) fn capacities(parameters: Parameters) -> [u64; 2] {
+    let labels = parameters.labels();
+    // Some operations must be in the window, or cells have nothing to choose from.
+    [labels - labels / 32, labels * 3 / 4].map(|most| most.saturating_sub(copy_labels(parameters)))
 }
 
 impl<'a> Scheduler<'a> {
     pub(crate) fn new(
-        operations: &Operations,
-        (parameters, window): (Parameters, usize),
-        bound: &'a MemoryBound,
-    ) -> Scheduler<'a> {
-        let graph = Graph::new(operations);
+        parameters: Parameters,
+        feed: Feed,
+        writer: StreamWriter<'a>,
+    ) -> Result<Scheduler<'a>, OverlayError> {
         let cells = (0..parameters.cells).map(|_| Cell {
             ready: Default::default(),
             memory: WireMemory::new(parameters),
             ports: ReadPorts::new(parameters),
-            word: Word::default(),
+            lane: Lane::IDLE,
+            waiting: 0,
+            copies: 0,
+            blocked: Vec::new(),
         });
-        let figures = Figures { window: window as u64, ..Figures::default() };
-        Scheduler {
+        let mut scheduler = Scheduler {
             parameters,
-            issued: vec![false; graph.kinds.len()],
-            remaining: graph.kinds.len(),
-            graph,
-            window,
-            head: 0,
-            admitted: 0,
+            feed,
+            next: KnownOperation::default(),
+            has_next: false,
+            window: Window::default(),
+            waiting: 0,
             cells: cells.collect(),
-            same_input: same_input(operations, parameters),
+            loads: HashMap::new(),
             wheel: std::array::from_fn(|_| Vec::new()),
             in_flight: 0,
-            penalties: vec![0; 1 << parameters.bank_bits],
+            woken: Vec::new(),
             cycle: 0,
             has_output: false,
             since_check: 0,
-            stored: HashMap::new(),
-            schedule: Schedule { figures, ..Schedule::default() },
-            bound,
-            others_bytes: 0,
-        }
+            last_word: Vec::new(),
+            figures: Figures::default(),
+            writer,
+        };
+        scheduler.has_next = scheduler.feed.next(&mut scheduler.next)?;
+        Ok(scheduler)
     }
 
-    pub(crate) fn run(&mut self) -> Result<(), OverlayError> {
-        while self.remaining > 0 {
-            self.admit();
+    /// Schedules everything, and ends the stream. Returns the figures, and the numbers of loads and outputs if the stream
+    /// is in memory.
+    pub(crate) fn run(
+        mut self,
+        program: [u8; 32],
+        place: Place<'_>,
+    ) -> Result<(Figures, [Vec<u32>; 2]), OverlayError> {
+        loop {
+            self.admit()?;
+            if self.waiting == 0 && !self.has_next {
+                break;
+            }
             self.cells.iter_mut().for_each(|cell| cell.memory.begin(self.cycle));
             self.wake();
             if self.since_check == CHECK_INTERVAL {
-                self.check_memory()?;
-                self.emit_all(Word { kind: WordKind::Check, ..Word::default() });
+                place.check(self.bytes())?;
+                self.emit_all(WordKind::Check)?;
             } else if self.issue() {
-                self.emit();
+                self.emit()?;
             } else if self.in_flight == 0 {
-                let labels = self.parameters.labels();
-                return Err(OverlayError::WireMemory { labels });
+                return Err(OverlayError::WireMemory { labels: self.parameters.labels() });
             } else {
-                self.wait();
+                self.wait()?;
             }
+            self.free_dead();
+        }
+        self.emit_all(WordKind::Last)?;
+        self.write_last_word()?;
+        place.check(self.bytes())?;
+        let mut figures = self.figures;
+        figures.words = self.writer.word_count();
+        figures.cycles = self.cycle + u64::from(DRAIN_CYCLES);
+        figures.peak_labels = self.cells.iter().map(|cell| cell.memory.peak).sum();
+        let numbers = self.writer.finish(program, (figures.ands, figures.cycles))?;
+        Ok((figures, numbers))
+    }
+
+    /// Bytes of memory that it takes.
+    fn bytes(&self) -> u64 {
+        self.window.bytes() + self.feed.bytes() + self.writer.bytes()
+    }
+
+    /// Emits the word of the cells, and clears it.
+    fn emit(&mut self) -> Result<(), OverlayError> {
+        self.write_last_word()?;
+        self.last_word.extend(
+            self.cells.iter_mut().map(|cell| std::mem::replace(&mut cell.lane, Lane::IDLE)),
+        );
+        self.since_check += 1;
+        self.cycle += 1;
+        Ok(())
+    }
+
+    fn write_last_word(&mut self) -> Result<(), OverlayError> {
+        if !self.last_word.is_empty() {
+            self.writer.word(&self.last_word)?;
+            self.last_word.clear();
         }
         Ok(())
     }
 
-    /// Looks at the bound on memory.
-    fn check_memory(&self) -> Result<(), OverlayError> {
-        let words = (self.schedule.words.len() * size_of::<Word>()) as u64;
-        self.bound.check(self.others_bytes + Graph::bytes(self.graph.kinds.len()) + words)
-    }
-
-    pub(crate) fn finish(mut self) -> Schedule {
-        self.emit_all(Word { kind: WordKind::Last, ..Word::default() });
-        let figures = &mut self.schedule.figures;
-        figures.cycles = self.cycle + u64::from(DRAIN_CYCLES);
-        figures.peak_labels = self.cells.iter().map(|cell| cell.memory.peak).sum();
-        self.schedule
-    }
-
-    /// Emits the words of the cells, and clears them.
-    fn emit(&mut self) {
-        let lanes = self.cells.iter_mut().map(|cell| std::mem::take(&mut cell.word));
-        self.schedule.words.extend(lanes);
-        self.since_check += 1;
-        self.cycle += 1;
-    }
-
     /// Emits one word for all cells.
-    fn emit_all(&mut self, word: Word) {
-        self.cells.iter_mut().for_each(|cell| cell.word = word);
-        self.emit();
-        self.since_check = if word.kind == WordKind::Issue { self.since_check } else { 0 };
+    fn emit_all(&mut self, kind: WordKind) -> Result<(), OverlayError> {
+        self.cells.iter_mut().for_each(|cell| cell.lane = Lane::of_kind(kind));
+        self.emit()?;
+        self.since_check = if kind == WordKind::Issue { self.since_check } else { 0 };
+        Ok(())
     }
 
     /// Lets a cycle pass: after the last word, or after an empty one.
-    fn wait(&mut self) {
-        match self.schedule.words.last() {
+    fn wait(&mut self) -> Result<(), OverlayError> {
+        match self.last_word.first() {
             Some(word) if word.kind == WordKind::Issue && word.idle < IDLE_MAX => {
-                let lanes = self.schedule.words.iter_mut().rev().take(self.cells.len());
-                lanes.for_each(|word| word.idle += 1);
+                self.last_word.iter_mut().for_each(|word| word.idle += 1);
                 self.cycle += 1;
+                Ok(())
             }
-            Some(_) | None => self.emit_all(Word::default()),
+            Some(_) | None => self.emit_all(WordKind::Issue),
         }
     }
 
-    /// Moves the window.
-    fn admit(&mut self) {
-        while self.issued.get(self.head) == Some(&true) {
-            self.head += 1;
-        }
-        let end = (self.head + self.window).min(self.graph.program_length);
-        while self.admitted < end {
-            let operation = self.admitted as u32;
-            self.admitted += 1;
-            if self.graph.waiting[operation as usize] == 0 {
-                self.make_ready(operation);
+    /// Admits operations for whose results there is space.
+    fn admit(&mut self) -> Result<(), OverlayError> {
+        while self.has_next && self.waiting < WAITING_MAX * self.cells.len() {
+            let operation = &self.next.operation;
+            let has_result = operation.kind.has_result();
+            let cell = &mut self.cells[usize::from(operation.cell)];
+            let most = self.parameters.labels() - copy_labels(self.parameters);
+            if has_result && cell.memory.live + cell.waiting >= most {
+                break;
+            }
+            if operation.kind == Kind::Leave {
+                self.window.leave(operation);
+                self.has_next = self.feed.next(&mut self.next)?;
+                continue;
+            }
+            cell.waiting += u64::from(has_result);
+            self.waiting += 1;
+            let (entry, is_ready) = self.window.admit(&self.next);
+            if operation.kind == Kind::Load && self.parameters.cells > 1 {
+                self.loads.entry(operation.number).or_default().push(entry);
+            }
+            self.has_next = self.feed.next(&mut self.next)?;
+            if is_ready {
+                self.make_ready(entry);
             }
         }
+        self.free_dead();
+        Ok(())
     }
 
     /// Makes the results readable whose latency has passed.
@@ -194,84 +279,91 @@ impl<'a> Scheduler<'a> {
         let slot = self.cycle as usize % WHEEL;
         let mut values = std::mem::take(&mut self.wheel[slot]);
         self.in_flight -= values.len();
+        let mut woken = std::mem::take(&mut self.woken);
         for value in values.drain(..) {
-            if self.graph.uses[value as usize] == 0 {
-                // A gate whose result nobody needs.
-                self.free(value);
-            }
-            for place in self.graph.readers(value) {
-                let reader = self.graph.reader(place);
-                let waiting = &mut self.graph.waiting[reader as usize];
-                *waiting -= 1;
-                let is_copy = reader as usize >= self.graph.program_length;
-                if *waiting == 0 && (is_copy || (reader as usize) < self.admitted) {
-                    self.make_ready(reader);
-                }
-            }
+            self.window.wake(value, &mut woken);
         }
+        for reader in woken.drain(..) {
+            self.make_ready(reader);
+        }
+        self.woken = woken;
         self.wheel[slot] = values;
     }
 
+    /// Gives back the places of values that nothing reads any more.
+    fn free_dead(&mut self) {
+        while let Some(value) = self.window.dead.pop() {
+            let place = self.window.places[value as usize];
+            if place != NONE {
+                let cell = self.window.entries[value as usize].cell;
+                self.cells[usize::from(cell)].memory.free(place);
+            }
+            self.window.recycle(value);
+        }
+    }
+
     /// Queues an operation; if its operands are in too few banks, one is copied first.
-    fn make_ready(&mut self, operation: u32) {
-        let kind = self.graph.kinds[operation as usize];
-        let unit = Unit::of(&kind);
-        let cell = self.graph.issuer(operation);
-        if matches!(unit, Unit::And) || self.graph.operand_count(&kind) > 2 {
-            self.cells[cell].ports.clear();
-            let is_possible = self.assign(&kind, (cell, Port::X));
-            self.cells[cell].ports.clear();
-            if !is_possible {
-                self.copy_operand(operation);
+    fn make_ready(&mut self, number: u32) {
+        let entry = &self.window.entries[number as usize];
+        let (kind, cell) = (entry.kind, usize::from(entry.issuer));
+        if (kind == Kind::And || entry.count() > 2) && !self.can_read(number, cell) {
+            self.copy_operand(number, cell);
+            return;
+        }
+        self.queue(number, (cell, Queue::of(kind)));
+    }
+
+    fn queue(&mut self, number: u32, (cell, queue): (usize, Queue)) {
+        let entry = &self.window.entries[number as usize];
+        let is_sum = entry.kind == Kind::Xor;
+        let terms = entry.operands().iter().map(|&value| self.window.places[value as usize]);
+        let terms = terms.filter(|_| is_sum);
+        let candidate = Candidate::new(number, (entry.priority, entry.age), terms);
+        self.cells[cell].ready[queue as usize].push(candidate);
+    }
+
+    /// Whether the operands of an operation can be read in one cycle.
+    fn can_read(&mut self, number: u32, cell: usize) -> bool {
+        let entry = &self.window.entries[number as usize];
+        let places = entry.operands().iter().map(|&value| self.window.places[value as usize]);
+        if self.cells[cell].ports.are_apart(places) {
+            return true;
+        }
+        let before = self.cells[cell].ports.reads;
+        self.cells[cell].ports.clear();
+        let can_read = self.assign(number, (cell, Port::X));
+        self.cells[cell].ports.reads = before;
+        can_read
+    }
+
+    /// Copies the operand whose bank most others share, if there is space for it.
+    fn copy_operand(&mut self, number: u32, cell: usize) {
+        if !self.window.entries[number as usize].is_copying {
+            if self.cells[cell].copies + COPIES_MAX > copy_labels(self.parameters) {
+                self.cells[cell].blocked.push(number);
                 return;
             }
+            self.cells[cell].copies += COPIES_MAX;
+            self.window.entries[number as usize].is_copying = true;
         }
-        let entry = (self.graph.priorities[operation as usize], Reverse(operation));
-        let partner = self.graph.partner(operation);
-        let is_paired = unit == Unit::Xor && partner != NONE && !self.issued[partner as usize];
-        let queue = if is_paired { PAIRED } else { unit as usize };
-        self.cells[cell].ready[queue].push(entry);
+        let bank_mask = (1 << self.parameters.bank_bits) - 1;
+        let entry = &self.window.entries[number as usize];
+        let bank = |value: u32| self.window.places[value as usize] & bank_mask;
+        let sharing = |&place: &usize| {
+            let own = bank(entry.operands[place]);
+            entry.operands().iter().filter(|&&value| bank(value) == own).count()
+        };
+        let place = (0..entry.count()).max_by_key(sharing).expect("an operation in conflict reads");
+        let copy = self.window.copy(number, place);
+        self.waiting += 1;
+        self.cells[cell].waiting += 1;
+        self.figures.copies += 1;
+        self.queue(copy, (cell, Queue::Xor));
     }
 
-    /// Copies the operand whose bank most others share.
-    fn copy_operand(&mut self, operation: u32) {
-        let kind = self.graph.kinds[operation as usize];
-        let mut values = Vec::new();
-        kind.operands(|value| values.push(value));
-        let bank = |value: u32| self.graph.places[value as usize].bank;
-        let sharing = |value: &&u32| values.iter().filter(|&&v| bank(v) == bank(**value)).count();
-        let &value = values.iter().max_by_key(sharing).expect("an operation in conflict reads");
-        let copy = self.graph.copy(value, operation);
-        self.issued.push(false);
-        self.remaining += 1;
-        self.schedule.figures.copies += 1;
-        let priority = self.graph.priorities[copy as usize];
-        let cell = self.graph.cell(copy);
-        self.cells[cell].ready[Unit::Xor as usize].push((priority, Reverse(copy)));
+    /// Lets an operation that waits for space for copies have the space of one that has issued, in the next cycle.
+    fn unblock(&mut self, cell: usize) {
+        self.cells[cell].copies -= COPIES_MAX;
+        self.woken.extend(self.cells[cell].blocked.pop());
     }
-
-    /// Gives the place of a value back.
-    fn free(&mut self, value: u32) {
-        let cell = self.graph.cell(value);
-        self.cells[cell].memory.free(self.graph.places[value as usize]);
-    }
-}
-
-/// For each operation that loads an input that others load too, the next of them, in a ring.
-fn same_input(operations: &Operations, parameters: Parameters) -> HashMap<u32, u32> {
-    let (mut first_and_last, mut next) = (HashMap::new(), HashMap::new());
-    if parameters.cells == 1 {
-        return next;
-    }
-    for (operation, kind) in (0_u32..).zip(&operations.list) {
-        if let Kind::Load { input } = kind {
-            let (first, last) = first_and_last.entry(*input).or_insert((operation, operation));
-            if *last != operation {
-                next.insert(*last, operation);
-                next.insert(operation, *first);
-                *last = operation;
-            }
-        }
-    }
-    next
 }

@@ -1,189 +1,212 @@
-//! [`spilled`]: operations that live within fewer labels, because the host stores some of them for a time.
+//! [`Feed`]: operations in the order of the program, with those that let labels leave the wire memory for a time.
 //!
 //! Belady's MIN on the order of the operations: if a label is needed and the memory is full, the one with the farthest
 //! next use leaves. An input leaves for free, since the host still has its label and sends it again. Any other value
 //! is spilled once, as a result, and filled as a load whenever it is needed later.
+//!
+//! Cost: nothing if all labels fit. Else 16 bytes of memory for each value that lives, and 8 for each of four next uses.
 
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
-use crate::operations::{Kind, Operations};
-use crate::parameters::CELLS_MAX;
+use crate::OverlayError;
+use crate::look_back::KnownOperations;
+use crate::operations::{Kind, KnownOperation, NONE, Operation, OperationReader};
+use crate::parameters::{CELLS_MAX, LOAD_LATENCY};
 
-/// Position of a use that never comes.
-const NEVER: u32 = u32::MAX;
-
-/// Bytes for each operation while spills are found, besides the two lists: six tables of numbers, and of six operands
-/// at most the uses and their entries in the heap.
-pub(crate) const SPILLER_BYTES: u64 = 6 * 4 + 6 * (4 + 8) + 1;
-
-/// Bytes for each operation while [`peak_in_order`] counts.
-pub(crate) const PEAK_BYTES: u64 = 2 * size_of::<u32>() as u64;
-
-/// The most values that live at once in one cell if operations are done in their order.
-pub(crate) fn peak_in_order(operations: &Operations) -> u64 {
-    let cell = |value: u32| usize::from(operations.cells[value as usize]);
-    let mut uses = vec![0_u32; operations.list.len()];
-    operations.list.iter().for_each(|kind| kind.operands(|value| uses[value as usize] += 1));
-    let mut remaining = uses.clone();
-    let (mut live, mut peak) = ([0_u64; CELLS_MAX as usize], 0);
-    for (value, kind) in operations.list.iter().enumerate() {
-        kind.operands(|operand| {
-            remaining[operand as usize] -= 1;
-            live[cell(operand)] -= u64::from(remaining[operand as usize] == 0);
-        });
-        let own = &mut live[cell(value as u32)];
-        *own += u64::from(uses[value] > 0);
-        peak = peak.max(*own);
-    }
-    peak
+/// Operations for the scheduler.
+pub(crate) struct Feed {
+    reader: OperationReader,
+    position: u32,
+    /// Decides what leaves, if not all labels fit.
+    spiller: Option<Spiller>,
+    queue: VecDeque<KnownOperation>,
 }
 
-/// The same operations, with spills and fills, so that at most `capacity` values live at once in a cell in their order.
-pub(crate) fn spilled(operations: &Operations, capacity: usize) -> Operations {
-    let mut spiller = Spiller::new(operations, capacity);
-    for (position, kind) in operations.list.iter().enumerate() {
-        spiller.step(position as u32, kind);
+impl Feed {
+    /// The operations. If more labels live in a cell at once than the first number of `capacities`, not more than the
+    /// second do then; `labels` fit there.
+    pub(crate) fn new(known: KnownOperations, capacities: [u64; 2], labels: u64) -> Feed {
+        let is_spilling = known.peak > capacities[0];
+        let spiller = is_spilling.then(|| Spiller::new(known.slot_count, capacities[1], labels));
+        Feed {
+            reader: known.reader,
+            position: known.first_position,
+            spiller,
+            queue: VecDeque::new(),
+        }
     }
-    Operations { list: spiller.list, cells: spiller.cells }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.spiller.as_ref().map_or(0, |spiller| {
+            let uses: usize = spiller.farthest.iter().map(BinaryHeap::capacity).sum();
+            (spiller.slots.len() * size_of::<Slot>() + uses * size_of::<(u32, u32)>()) as u64
+        })
+    }
+
+    /// Reads the next operation; returns whether there is one.
+    #[inline]
+    pub(crate) fn next(&mut self, known: &mut KnownOperation) -> Result<bool, OverlayError> {
+        let Some(spiller) = &mut self.spiller else { return self.reader.next_known(known) };
+        if self.queue.is_empty() {
+            if !self.reader.next_known(known)? {
+                return Ok(false);
+            }
+            spiller.step(*known, self.position, &mut self.queue)?;
+            self.position += 1;
+        }
+        *known = self.queue.pop_front().expect("the operation itself is in the queue");
+        Ok(true)
+    }
 }
 
-struct Spiller<'a> {
-    operations: &'a Operations,
-    capacity: usize,
-    /// Positions of the uses of value `v` are at `starts[v]..starts[v + 1]` of `uses`.
-    starts: Vec<u32>,
-    uses: Vec<u32>,
-    /// The next of them, by value.
-    next: Vec<u32>,
-    /// The operation that made the copy in memory, by value; `NEVER` if there is none.
-    places: Vec<u32>,
-    /// The operation that spilled a value, or `NEVER`.
-    spills: Vec<u32>,
-    /// Values in each cell.
-    live: [usize; CELLS_MAX as usize],
-    /// Values of each cell by next use. Entries of the past remain until they are popped.
+/// A value of the program.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// Position of the next operation that reads it, or [`NONE`].
+    next_use: u32,
+    /// Its number, if it is an input; else [`NONE`].
+    input: u32,
+    cell: u8,
+    /// Whether its label is in the wire memory.
+    is_here: bool,
+    /// Whether the host stores its label.
+    is_stored: bool,
+}
+
+struct Spiller {
+    slots: Vec<Slot>,
+    capacity: u64,
+    /// Labels that fit into a cell.
+    labels: u64,
+    live: [u64; CELLS_MAX as usize],
+    /// Slots of each cell by next use. Entries of the past remain until there are too many.
     farthest: [BinaryHeap<(u32, u32)>; CELLS_MAX as usize],
-    list: Vec<Kind>,
-    cells: Vec<u8>,
 }
 
-impl<'a> Spiller<'a> {
-    fn new(operations: &'a Operations, capacity: usize) -> Spiller<'a> {
-        let count = operations.list.len();
-        let mut starts = vec![0_u32; count + 1];
-        operations.list.iter().for_each(|kind| kind.operands(|v| starts[v as usize + 1] += 1));
-        for value in 0..count {
-            starts[value + 1] += starts[value];
-        }
-        let mut uses = vec![0; starts[count] as usize];
-        let mut ends = starts.clone();
-        for (position, kind) in operations.list.iter().enumerate() {
-            kind.operands(|value| {
-                let end = &mut ends[value as usize];
-                uses[*end as usize] = position as u32;
-                *end += 1;
-            });
-        }
+impl Spiller {
+    fn new(slot_count: usize, capacity: u64, labels: u64) -> Spiller {
+        let slot = Slot { next_use: NONE, input: NONE, cell: 0, is_here: false, is_stored: false };
         Spiller {
-            operations,
+            slots: vec![slot; slot_count],
             capacity,
-            next: starts[..count].to_vec(),
-            starts,
-            uses,
-            places: vec![NEVER; count],
-            spills: vec![NEVER; count],
+            labels,
             live: [0; CELLS_MAX as usize],
             farthest: Default::default(),
-            list: Vec::with_capacity(count + count / 8),
-            cells: Vec::with_capacity(count + count / 8),
         }
     }
 
-    fn cell(&self, value: u32) -> usize {
-        usize::from(self.operations.cells[value as usize])
-    }
-
-    fn push(&mut self, kind: Kind, cell: usize) {
-        self.list.push(kind);
-        self.cells.push(cell as u8);
-    }
-
-    fn next_use(&self, value: u32) -> u32 {
-        let next = self.next[value as usize];
-        if next == self.starts[value as usize + 1] { NEVER } else { self.uses[next as usize] }
-    }
-
-    fn step(&mut self, position: u32, kind: &Kind) {
-        let mut operands = Vec::with_capacity(6);
-        kind.operands(|value| operands.push(value));
-        for &value in &operands {
-            if self.places[value as usize] == NEVER {
-                self.make_space(position, self.cell(value));
-                self.fill(value);
+    fn step(
+        &mut self,
+        known: KnownOperation,
+        position: u32,
+        queue: &mut VecDeque<KnownOperation>,
+    ) -> Result<(), OverlayError> {
+        let operation = known.operation;
+        for &slot in operation.operands() {
+            if !self.slots[slot as usize].is_here {
+                self.make_space(position, self.slots[slot as usize].cell, queue)?;
+                self.fill(slot, known.priority, queue);
             }
         }
-        let mut renamed = *kind;
-        renamed.operands_mut(|value| *value = self.places[*value as usize]);
-        for &value in &operands {
-            self.next[value as usize] += 1;
-            match self.next_use(value) {
-                NEVER => {
-                    self.places[value as usize] = NEVER;
-                    self.live[self.cell(value)] -= 1;
-                }
-                next => self.farthest[self.cell(value)].push((next, value)),
+        for (&slot, &next_use) in operation.operands().iter().zip(&known.next_uses) {
+            let own = &mut self.slots[slot as usize];
+            own.next_use = next_use;
+            if next_use == NONE {
+                own.is_here = false;
+                self.live[usize::from(own.cell)] -= 1;
+            } else {
+                self.enter_use(slot);
             }
         }
-        let has_uses = self.next_use(position) != NEVER;
-        if has_uses {
-            self.make_space(position, self.cell(position));
-            self.enter(position);
+        // What leaves for its result may be one of its operands.
+        queue.push_back(known);
+        if operation.kind.has_result() && known.first_use != NONE {
+            self.make_space(position, operation.cell, queue)?;
+            let is_input = operation.kind == Kind::Load;
+            self.slots[operation.result as usize] = Slot {
+                next_use: known.first_use,
+                input: if is_input { operation.number } else { NONE },
+                cell: operation.cell,
+                is_here: true,
+                is_stored: false,
+            };
+            self.live[usize::from(operation.cell)] += 1;
+            self.enter_use(operation.result);
         }
-        self.push(renamed, self.cell(position));
+        Ok(())
     }
 
-    /// Notes that the next operation makes the label of a value.
-    fn enter(&mut self, value: u32) {
-        self.places[value as usize] = self.list.len() as u32;
-        let cell = self.cell(value);
-        self.live[cell] += 1;
-        self.farthest[cell].push((self.next_use(value), value));
+    /// Notes the next use of a label that is here.
+    fn enter_use(&mut self, slot: u32) {
+        let Slot { next_use, cell, .. } = self.slots[slot as usize];
+        let cell = usize::from(cell);
+        let farthest = &mut self.farthest[cell];
+        farthest.push((next_use, slot));
+        if farthest.len() as u64 > 4 * (self.capacity + OPERATION_LABELS) {
+            let slots = &self.slots;
+            farthest.retain(|&(next, slot)| {
+                let own = &slots[slot as usize];
+                own.is_here && own.next_use == next
+            });
+        }
     }
 
-    fn fill(&mut self, value: u32) {
-        let fill = match self.operations.list[value as usize] {
-            Kind::Load { input } => Kind::Load { input },
-            Kind::And { .. }
-            | Kind::Xor { .. }
-            | Kind::Move { .. }
-            | Kind::Output { .. }
-            | Kind::Spill { .. }
-            | Kind::Fill { .. } => Kind::Fill { spill: self.spills[value as usize] },
+    /// Lets the label of a slot return, for an operation of this priority that reads it.
+    fn fill(&mut self, slot: u32, priority: u32, queue: &mut VecDeque<KnownOperation>) {
+        let own = &mut self.slots[slot as usize];
+        own.is_here = true;
+        self.live[usize::from(own.cell)] += 1;
+        let filled = Operation { cell: own.cell, result: slot, ..Operation::default() };
+        let operation = match own.input {
+            NONE => Operation { kind: Kind::Fill, ..filled },
+            number => Operation { kind: Kind::Load, number, ..filled },
         };
-        self.enter(value);
-        self.push(fill, self.cell(value));
+        queue.push_back(KnownOperation {
+            operation,
+            priority: priority + LOAD_LATENCY,
+            first_use: own.next_use,
+            ..KnownOperation::default()
+        });
     }
 
-    /// Lets values leave a cell until one more fits; those that the operation at `position` reads stay.
-    fn make_space(&mut self, position: u32, cell: usize) {
-        while self.live[cell] >= self.capacity {
-            let Some((next, value)) = self.farthest[cell].pop() else { return };
-            let is_current = self.places[value as usize] != NEVER && self.next_use(value) == next;
-            if !is_current {
+    /// Lets labels leave a cell until one more fits; those that the operation at `position` reads stay.
+    fn make_space(
+        &mut self,
+        position: u32,
+        cell: u8,
+        queue: &mut VecDeque<KnownOperation>,
+    ) -> Result<(), OverlayError> {
+        let number = usize::from(cell);
+        while self.live[number] >= self.capacity {
+            let found = self.farthest[number].pop();
+            let full = OverlayError::WireMemory { labels: self.labels };
+            let Some((next, slot)) = found.filter(|&(next, _)| next > position) else {
+                // Nothing is used later than this operation.
+                return Err(full);
+            };
+            let own = &mut self.slots[slot as usize];
+            if !own.is_here || own.next_use != next {
                 continue;
             }
-            if next <= position {
-                // Nothing is used later than this operation.
-                self.farthest[cell].push((next, value));
-                return;
-            }
-            let is_input = matches!(self.operations.list[value as usize], Kind::Load { .. });
-            if !is_input && self.spills[value as usize] == NEVER {
-                self.spills[value as usize] = self.list.len() as u32;
-                self.push(Kind::Spill { value: self.places[value as usize] }, cell);
-            }
-            self.places[value as usize] = NEVER;
-            self.live[cell] -= 1;
+            let is_free = own.input != NONE || own.is_stored;
+            own.is_here = false;
+            own.is_stored |= !is_free;
+            self.live[number] -= 1;
+            let mut leaving = Operation { cell, lasts: 1, ..Operation::default() };
+            leaving.operands[0] = slot;
+            leaving.lengths[0] = 1;
+            // A spill frees a label, so it issues as soon as it can.
+            let kind = if is_free { Kind::Leave } else { Kind::Spill };
+            queue.push_back(KnownOperation {
+                operation: Operation { kind, ..leaving },
+                priority: NONE,
+                ..KnownOperation::default()
+            });
         }
+        Ok(())
     }
 }
+
+/// The most labels that one operation has.
+const OPERATION_LABELS: u64 = 7;

@@ -9,7 +9,7 @@
 
 use crate::OverlayError;
 use crate::parameters::{CELLS_MAX, HEADER_QUADS, Parameters, VERSION};
-use crate::schedule::{STORED, Schedule};
+use crate::schedule::STORED;
 use crate::word::{WRITE_LOAD, Word, WordKind};
 
 /// "OVL1"
@@ -30,37 +30,15 @@ pub struct Stream {
     pub outputs: Vec<u32>,
 }
 
-impl Stream {
-    /// Encodes a schedule.
-    pub fn new(schedule: &Schedule, parameters: Parameters, program: [u8; 32]) -> Stream {
-        let (size, cells) = (parameters.lane_quads(), parameters.cells as usize);
-        let mut quads = vec![0; size * (cells + schedule.words.len())];
-        let sizes = u64::from(parameters.bank_bits) << 48 | u64::from(parameters.row_bits) << 56;
-        let header = [
-            u64::from(MAGIC) | u64::from(VERSION) << 32 | sizes,
-            parameters.hash(),
-            (schedule.words.len() / cells) as u64,
-            schedule.figures.ands,
-            schedule.figures.cycles,
-            parameters.cells.into(),
-        ];
-        quads[..HEADER_QUADS].copy_from_slice(&header);
-        let (header, rest) = quads.split_at_mut(cells * size);
-        let mut crcs = crcs(header, size);
-        let lanes = schedule.words.iter().zip(rest.chunks_exact_mut(size));
-        for ((word, quads), cell) in lanes.zip((0..cells).cycle()) {
-            if word.kind == WordKind::Issue {
-                word.encode(parameters, quads);
-                update(&mut crcs[cell], quads);
-            } else {
-                let crc = std::mem::take(&mut crcs[cell]).finalize();
-                Word { index: crc, ..*word }.encode(parameters, quads);
-            }
-        }
-        let (loads, outputs) = (schedule.loads.clone(), schedule.outputs.clone());
-        Stream { parameters, program, quads, loads, outputs }
-    }
+/// The header of a stream, with the numbers of its words, ANDs and cycles.
+pub(crate) fn header(parameters: Parameters, counts: [u64; 3]) -> [u64; HEADER_QUADS] {
+    let sizes = u64::from(parameters.bank_bits) << 48 | u64::from(parameters.row_bits) << 56;
+    let first = u64::from(MAGIC) | u64::from(VERSION) << 32 | sizes;
+    let [words, ands, cycles] = counts;
+    [first, parameters.hash(), words, ands, cycles, parameters.cells.into()]
+}
 
+impl Stream {
     /// Words after the header.
     pub fn word_count(&self) -> u64 {
         self.quads[2]

@@ -9,6 +9,13 @@ pub struct Sum {
 }
 
 impl Sum {
+    /// The sum of at most three different values.
+    pub(crate) fn of(values: &[u32], is_not: bool) -> Sum {
+        let mut sum = Sum { length: values.len() as u8, is_not, values: [0; 3] };
+        sum.values[..values.len()].copy_from_slice(values);
+        sum
+    }
+
     pub(crate) fn one(value: u32) -> Sum {
         Sum { length: 1, is_not: false, values: [value, 0, 0] }
     }
@@ -16,11 +23,6 @@ impl Sum {
     /// The values.
     pub fn values(&self) -> &[u32] {
         &self.values[..usize::from(self.length)]
-    }
-
-    /// The values, to rename them.
-    pub(crate) fn values_mut(&mut self) -> &mut [u32] {
-        &mut self.values[..usize::from(self.length)]
     }
 
     /// Whether the sum is complemented.

@@ -56,7 +56,7 @@ pub const NOTS: usize = 6;
 pub const IDLE_MAX: u8 = 254;
 
 /// The mark of the last word, in place of idle cycles.
-const LAST: u8 = 255;
+pub(crate) const LAST_IDLE: u8 = 255;
 
 /// Whether a word is an instruction, a check or the last one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,27 +99,10 @@ pub struct Word {
     pub moved: Option<(u8, Address)>,
 }
 
-/// Writes fields from the lowest bit on.
-struct BitWriter<'a> {
-    quads: &'a mut [u64],
-    at: usize,
-}
-
 /// Reads fields from the lowest bit on.
 struct BitReader<'a> {
     quads: &'a [u64],
     at: usize,
-}
-
-impl BitWriter<'_> {
-    fn put(&mut self, value: u64, bits: usize) {
-        let (quad, shift) = (self.at / 64, self.at % 64);
-        self.quads[quad] |= value << shift;
-        if shift + bits > 64 {
-            self.quads[quad + 1] |= value >> (64 - shift);
-        }
-        self.at += bits;
-    }
 }
 
 impl BitReader<'_> {
@@ -152,35 +135,7 @@ impl Word {
         ports.filter_map(|port| self.reads[port])
     }
 
-    /// Writes the word into `quads`, which are zero.
-    pub fn encode(&self, parameters: Parameters, quads: &mut [u64]) {
-        let address_bits = parameters.address_bits() as usize;
-        let mut bits = BitWriter { quads, at: 0 };
-        for address in self.reads.iter().chain(&self.writes) {
-            let Address { bank, row } = address.unwrap_or_default();
-            bits.put(u64::from(row) << parameters.bank_bits | u64::from(bank), address_bits);
-        }
-        let reads = self.operands.into_iter().chain(self.terms);
-        let writes = self.writes.iter().map(Option::is_some);
-        let flags = reads.chain(writes).chain([self.is_output]).chain(self.nots);
-        flags.for_each(|flag| bits.put(flag.into(), 1));
-        let (end, idle) = match self.kind {
-            WordKind::Issue => (0, self.idle),
-            WordKind::Check => (1, 0),
-            WordKind::Last => (1, LAST),
-        };
-        bits.put(end, 1);
-        bits.put(idle.into(), 8);
-        bits.put(self.index.into(), 32);
-        let (cell, Address { bank, row }) = self.moved.unwrap_or_default();
-        bits.put(self.moved.is_some().into(), 1);
-        bits.put(cell.into(), CELL_BITS as usize);
-        bits.put(u64::from(row) << parameters.bank_bits | u64::from(bank), address_bits);
-        bits.put(self.is_spill.into(), 1);
-        bits.put(self.is_fill.into(), 1);
-    }
-
-    /// The inverse of [`Word::encode`].
+    /// The word that a lane of quadwords is.
     pub fn decode(parameters: Parameters, quads: &[u64]) -> Word {
         let address_bits = parameters.address_bits() as usize;
         let mut bits = BitReader { quads, at: 0 };
@@ -207,7 +162,7 @@ impl Word {
         let [is_spill, is_fill] = [(); 2].map(|()| bits.take(1) == 1);
         let (kind, idle) = match (end, idle) {
             (0, idle) => (WordKind::Issue, idle),
-            (_, LAST) => (WordKind::Last, 0),
+            (_, LAST_IDLE) => (WordKind::Last, 0),
             (_, _) => (WordKind::Check, 0),
         };
         Word {

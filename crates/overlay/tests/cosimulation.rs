@@ -5,15 +5,13 @@ mod circuits;
 
 use phineus_bytecode::random::{SeededRng, Seeds};
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
-use phineus_overlay::OverlayError;
 use phineus_overlay::device::{Garbled, evaluate, garble};
 use phineus_overlay::netlist::Netlist;
-use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
-use phineus_overlay::schedule::schedule;
 use phineus_overlay::simulation::{Simulation, simulated_cells};
 use phineus_overlay::software::{compute_in_clear, evaluate_in_software, garble_in_software};
 use phineus_overlay::stream::Stream;
+use phineus_overlay::{OverlayError, compile_netlist};
 
 fn compiled(netlist: &Netlist) -> Stream {
     compiled_for(netlist, 1)
@@ -21,8 +19,7 @@ fn compiled(netlist: &Netlist) -> Stream {
 
 fn compiled_for(netlist: &Netlist, cells: u32) -> Stream {
     let parameters = Parameters::with_cells(cells);
-    let schedule = schedule(&operations(netlist), parameters).expect("it fits");
-    let stream = Stream::new(&schedule, parameters, [0; 32]);
+    let stream = compile_netlist(netlist, parameters, [0; 32]).expect("it fits").0;
     let read = Stream::from_bytes(&stream.to_bytes()).expect("it was just written");
     assert!(read == stream, "reading gives what was written");
     stream
@@ -165,8 +162,8 @@ fn random_netlists_are_garbled_as_in_software() {
 fn labels_that_do_not_fit_are_stored_by_the_host() {
     let seed = Seeds::fresh().draw();
     let netlist = circuits::random_within(seed, 900_000, usize::MAX);
-    let operations = operations(&netlist);
-    let figures = schedule(&operations, Parameters::default()).expect("it fits").figures;
+    let compiled = compile_netlist(&netlist, Parameters::default(), [0; 32]);
+    let figures = compiled.expect("it fits").1;
     println!("{figures:?}");
     assert!(figures.spills > 0, "seed {seed}: more wires live than fit");
     compare("900000 random gates on any wires", &netlist, seed, 0);

@@ -4,13 +4,13 @@ mod circuits;
 
 use phineus_bytecode::random::Seeds;
 use phineus_crypto::{Block, Delta, Prg};
+use phineus_overlay::compile_netlist;
 use phineus_overlay::device::garble;
 use phineus_overlay::link::{HostLink, LinkedHost, MemoryTiming, Prediction, predict};
 use phineus_overlay::memory_image::MemoryImage;
 use phineus_overlay::netlist::Netlist;
-use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
-use phineus_overlay::schedule::{Figures, schedule};
+use phineus_overlay::schedule::Figures;
 use phineus_overlay::simulation::Simulation;
 use phineus_overlay::software::garble_in_software;
 use phineus_overlay::stream::Stream;
@@ -30,8 +30,7 @@ const LINKS: [(&str, Option<u32>); 9] = [
 
 fn compiled(netlist: &Netlist, cells: u32) -> (Stream, Figures) {
     let parameters = Parameters::with_cells(cells);
-    let schedule = schedule(&operations(netlist), parameters).expect("it fits");
-    (Stream::new(&schedule, parameters, [0; 32]), schedule.figures)
+    compile_netlist(netlist, parameters, [0; 32]).expect("it fits")
 }
 
 /// Garbles with a link in RTL, and compares with the prediction and with the software.

@@ -5,23 +5,21 @@ mod circuits;
 
 use phineus_bytecode::random::{SeededRng, Seeds};
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
-use phineus_overlay::OverlayError;
 use phineus_overlay::device::{Garbled, OverlayDevice, evaluate, garble};
 use phineus_overlay::link::MemoryTiming;
 use phineus_overlay::memory_image::{MEMORY_BEAT_BYTES, MemoryImage, MemoryLayout};
 use phineus_overlay::netlist::Netlist;
-use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
 use phineus_overlay::registers;
-use phineus_overlay::schedule::{STORED, schedule};
+use phineus_overlay::schedule::STORED;
 use phineus_overlay::simulation::Simulation;
 use phineus_overlay::software::{compute_in_clear, garble_in_software};
 use phineus_overlay::stream::Stream;
+use phineus_overlay::{OverlayError, compile_netlist};
 
 fn compiled(netlist: &Netlist, cells: u32) -> Stream {
     let parameters = Parameters::with_cells(cells);
-    let schedule = schedule(&operations(netlist), parameters).expect("it fits");
-    Stream::new(&schedule, parameters, [0; 32])
+    compile_netlist(netlist, parameters, [0; 32]).expect("it fits").0
 }
 
 /// Memory that gives 12 GB/s to each cell at 200 MHz: 60 bytes a cycle.

@@ -23,7 +23,8 @@ use phineus_overlay::record::NetlistDriver;
 use phineus_overlay::registers::Register;
 use phineus_overlay::row_queue::RowQueue;
 use phineus_overlay::stream::Stream;
-use phineus_overlay::{MemoryBound, OverlayError, compile};
+use phineus_overlay::{MemoryBound, OverlayError, RecordedGates, compile, compile_netlist};
+use phineus_plan::Scratch;
 use phineus_protocols::ProtocolError;
 use phineus_protocols::garbled::row_source::{RowSecrets, RowSource};
 use phineus_protocols::garbled::{EVALUATOR, Evaluator, GARBLER, Garbler};
@@ -223,8 +224,7 @@ fn a_run_with_rows_of_a_device_is_that_of_the_software() {
         let tables = random_inputs(seed, &description);
         let netlist = netlist(&bytes);
         let and_count = netlist.and_count;
-        let bound = MemoryBound::of(1 << 30);
-        let compiled = compile(netlist, Parameters::default(), [0; 32], &bound);
+        let compiled = compile_netlist(&netlist, Parameters::default(), [0; 32]);
         let stream = Arc::new(compiled.expect("it fits").0);
         let software = run(&bytes, &tables, seed, None).expect("it runs");
         let device = run(&bytes, &tables, seed, Some((&stream, Fault::None))).expect("it runs");
@@ -261,8 +261,11 @@ fn memory_for_compiling_is_bounded() {
     let ran = execute(&bytes, &mut driver).is_ok() && driver.into_netlist().is_ok();
     assert!(!ran, "seed {seed}: one node too many");
     let compiled = |limit| {
-        let bound = MemoryBound::of(limit);
-        compile(all.clone(), Parameters::default(), [0; 32], &bound).map(|_| bound.peak_bytes())
+        let (bound, scratch) =
+            (MemoryBound::of(limit), Scratch::new(std::env::temp_dir(), 1 << 16));
+        let gates = RecordedGates::of(&all, &scratch).expect("there is space");
+        let compiled = compile(gates, (Parameters::default(), [0; 32]), &scratch, &bound);
+        compiled.map(|_| bound.peak_bytes())
     };
     let peak = compiled(u64::MAX).expect("it fits");
     assert_eq!(compiled(peak).expect("it fits"), peak, "seed {seed}");

@@ -3,9 +3,8 @@
 mod circuits;
 
 use phineus_bytecode::random::{SeededRng, Seeds};
-use phineus_overlay::operations::operations;
+use phineus_overlay::compile_netlist;
 use phineus_overlay::parameters::Parameters;
-use phineus_overlay::schedule::schedule;
 use phineus_overlay::sifo::layers::Layers;
 use phineus_overlay::sifo::netlist::Netlist;
 use phineus_overlay::sifo::problems::{PROBLEMS, Problem};
@@ -32,7 +31,7 @@ fn conversions_do_not_change_results() {
 /// Cycles of our overlay on the netlists of SIFO.
 fn cycles(netlist: &Netlist) -> u64 {
     let netlist = netlist.to_overlay().expect("it is small enough");
-    schedule(&operations(&netlist), Parameters::default()).expect("it fits").figures.cycles
+    compile_netlist(&netlist, Parameters::default(), [0; 32]).expect("it fits").1.cycles
 }
 
 #[test]

@@ -13,13 +13,10 @@ use phineus_channels::memory_pair;
 use phineus_crypto::{Block, Delta, Prg, SecretBit};
 use phineus_engine::{Driver, Inputs, to_bits};
 use phineus_ot::SessionId;
-use phineus_overlay::OverlayError;
 use phineus_overlay::netlist::{Netlist, NetlistWire};
-use phineus_overlay::operations::operations;
 use phineus_overlay::parameters::Parameters;
 use phineus_overlay::record::NetlistDriver;
-use phineus_overlay::schedule::schedule;
-use phineus_overlay::stream::Stream;
+use phineus_overlay::{OverlayError, compile_netlist};
 use phineus_protocols::garbled::{EVALUATOR, Evaluator, GARBLER, Garbler};
 use zerocopy::IntoBytes;
 
@@ -95,8 +92,7 @@ impl Driver for Recorder {
 /// Rows in the order of the gates, and labels of false of the outputs.
 fn garble(netlist: &Netlist, secrets: (Block, &Delta), inputs: &[Block]) -> (Vec<u8>, Vec<Block>) {
     let parameters = Parameters::default();
-    let schedule = schedule(&operations(netlist), parameters).expect("it fits");
-    let stream = Stream::new(&schedule, parameters, [0; 32]);
+    let stream = compile_netlist(netlist, parameters, [0; 32]).expect("it fits").0;
     #[cfg(feature = "verilator")]
     {
         let mut device = phineus_overlay::simulation::Simulation::open();

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 #[cfg(not(feature = "verilator"))]
 use crate::failure::codes;
 
-pub use compile::{CompilePlace, CompiledOverlay, failure, recorded};
+pub use compile::{CompilePlace, CompiledOverlay, failure, recorded, recorded_gates};
 pub use running::OverlayRun;
 
 /// A sentence that users read before a run with the simulation.

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::arguments::{CompileArguments, HardwareAction, HardwareArguments};
 use crate::output::Console;
 
-use compiled::{compile, save};
+use compiled::compile_into;
 
 /// Runs one of the commands.
 pub(crate) fn run(
@@ -36,23 +36,21 @@ fn compile_file(
     arguments: &CompileArguments,
     console: &Console,
 ) -> Result<(), Failure> {
-    let compiled = compile(registry, &arguments.program)?;
-    let bytes = save(&compiled.stream, &arguments.out)?;
-    let stream = &compiled.stream;
+    let (figures, bytes) = compile_into(&arguments.out, registry, &arguments.program)?;
     if console.is_json {
         console.document(json!({
             "file": arguments.out,
-            "and_gates": stream.and_count(),
-            "words": stream.word_count(),
-            "cycles": stream.cycles(),
+            "and_gates": figures.ands,
+            "words": figures.words,
+            "cycles": figures.cycles,
             "stream_bytes": bytes,
         }));
     }
     console.say(&format!(
         "{}: {} AND gates in {} cycles, {}",
         arguments.out.display(),
-        quantity::count(stream.and_count()),
-        quantity::count(stream.cycles()),
+        quantity::count(figures.ands),
+        quantity::count(figures.cycles),
         quantity::bytes(bytes)
     ));
     Ok(())

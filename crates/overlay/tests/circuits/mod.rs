@@ -3,7 +3,9 @@
 #![allow(dead_code)] // Not every test uses all of them.
 
 use phineus_bytecode::random::SeededRng;
-use phineus_circuits::{BitAlgebra, adder, aes, multiplier, scratch_wires, sha256};
+use phineus_circuits::{
+    BitAlgebra, adder, aes, comparison, multiplier, scratch_wires, selection, sha256,
+};
 use phineus_overlay::netlist::{Netlist, NetlistBuilder, NetlistWire};
 
 /// Inputs of these lengths, `outputs` outputs and `scratch` wires for `circuit`.
@@ -132,4 +134,36 @@ pub fn random_within(seed: u64, gates: usize, recent: usize) -> Netlist {
     let outputs: Vec<NetlistWire> = wires[last..].iter().copied().step_by(3).collect();
     builder.outputs(&outputs);
     builder.finish().expect("it is small")
+}
+
+/// Sorts values of 32 bits with a record of 32 bits each, in a bitonic network, and gives one of every 64 bits that come
+/// out. `builder` may write into a file.
+pub fn sort(builder: &mut NetlistBuilder, count: usize) {
+    const WIDTH: usize = 64;
+    let zero = NetlistWire::default();
+    let mut values: Vec<[NetlistWire; WIDTH]> = vec![[zero; WIDTH]; count];
+    values.iter_mut().for_each(|value| builder.inputs(value));
+    let mut scratch = vec![zero; scratch_wires(WIDTH, 1)];
+    let mut step = |low: [NetlistWire; WIDTH], high: [NetlistWire; WIDTH]| {
+        let (mut is_less, mut sorted) = ([zero], [[zero; WIDTH]; 2]);
+        let keys = [&high[..WIDTH / 2], &low[..WIDTH / 2]];
+        comparison::lt_unsigned(builder, &mut is_less, keys[0], keys[1], 1, &mut scratch);
+        let [first, second] = &mut sorted;
+        selection::cond_swap(builder, first, second, &is_less, &low, &high, &mut scratch);
+        sorted
+    };
+    let mut size = 2;
+    while size <= count {
+        let mut distance = size / 2;
+        while distance > 0 {
+            for place in (0..count).filter(|place| place & distance == 0) {
+                let other = place | distance;
+                let (low, high) = if place & size == 0 { (place, other) } else { (other, place) };
+                [values[low], values[high]] = step(values[low], values[high]);
+            }
+            distance /= 2;
+        }
+        size *= 2;
+    }
+    values.iter().for_each(|value| builder.outputs(&value[..1]));
 }

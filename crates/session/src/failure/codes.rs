@@ -324,8 +324,8 @@ codes! {
         124 OVERLAY_TOO_SMALL
             "The program has more live wires, or more gates, than the overlay holds."
         125 OVERLAY_MEMORY
-            "Compiling the program for the overlay takes more memory than --memory leaves: its gates are in \
-             memory as a whole."
+            "Compiling the program for the overlay takes more memory than --memory leaves: its command \
+             stream is in memory as a whole."
     }
     Disagreement {
         100 DIFFER

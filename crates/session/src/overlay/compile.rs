@@ -6,12 +6,13 @@ use std::sync::Arc;
 use phineus_bytecode::Description;
 use phineus_engine::{RunError, StorageBackend, run};
 use phineus_overlay::garbling::garbling_bytes;
-use phineus_overlay::netlist::{NODES_MAX, Netlist, Node};
+use phineus_overlay::netlist::Netlist;
 use phineus_overlay::parameters::Parameters;
 use phineus_overlay::record::NetlistDriver;
 use phineus_overlay::schedule::Figures;
 use phineus_overlay::stream::Stream;
-use phineus_overlay::{MemoryBound, OverlayError};
+use phineus_overlay::{MemoryBound, OverlayError, RecordedGates};
+use phineus_plan::Scratch;
 use phineus_protocols::garbled::row_source::{EVALUATOR_BITS_MAX, are_labels_known_ahead};
 use phineus_tables::quantity;
 
@@ -32,14 +33,17 @@ pub struct CompiledOverlay {
     peak_bytes: u64,
 }
 
+/// Memory of recording the gates: a block of the file, and the XORs that are looked at again.
+const RECORDING_BYTES: u64 = 1 << 20;
+
 /// Memory of each cell of the simulated device: the model with its wire memory, and its code. Measured at 7 MiB for one cell.
 const MODEL_BYTES: u64 = 10 << 20;
 
 /// Resources of compiling.
 #[derive(Clone, Copy)]
 pub struct CompilePlace<'a> {
-    /// The directory of the swap file of a plan that needs one.
-    pub directory: &'a Path,
+    /// Where files go: those of passes over the gates, and the swap file of a plan that needs one.
+    pub scratch: &'a Scratch,
     pub backend: StorageBackend,
     /// The memory limit of the process.
     pub limit_bytes: u64,
@@ -58,7 +62,7 @@ impl CompiledOverlay {
         place: CompilePlace<'_>,
     ) -> Result<CompiledOverlay, Failure> {
         let description = &planned.description;
-        let CompilePlace { directory, backend, limit_bytes, process_bytes } = place;
+        let CompilePlace { scratch, backend, limit_bytes, process_bytes } = place;
         let left = |taken: u64| limit_bytes.saturating_sub(taken);
         let unsupported = |what: String| Err(failure(OverlayError::Unsupported { what }));
         if planned.blocks.is_some() {
@@ -68,17 +72,16 @@ impl CompiledOverlay {
             let most = quantity::count(EVALUATOR_BITS_MAX);
             return unsupported(format!("more than {most} input bits of the evaluator in a run"));
         }
-        let (node_bytes, running_bytes) = (size_of::<Node>() as u64, planned.budget.running());
-        let nodes_max = (left(running_bytes) / node_bytes) as usize;
-        let netlist = recorded(&planned.file, description, (directory, backend), nodes_max)?;
+        let running_bytes = planned.budget.running();
+        let gates = recorded_gates(&planned.file, description, (scratch, backend))?;
         heap::trim();
-        let recording_bytes = running_bytes + node_bytes * netlist.nodes.len() as u64;
-        let input_count = netlist.inputs.len() as u64;
+        let recording_bytes = running_bytes + RECORDING_BYTES;
+        let input_count = gates.input_count.into();
         // Frames are gone.
         let bound = MemoryBound::of(left(process_bytes));
         let program = planned.hash.0;
         let parameters = Parameters::with_cells(cells);
-        let compiled = phineus_overlay::compile(netlist, parameters, program, &bound);
+        let compiled = phineus_overlay::compile(gates, (parameters, program), scratch, &bound);
         let (stream, figures) = compiled.map_err(failure)?;
         heap::trim();
         let peak_bytes = recording_bytes.max(process_bytes + bound.peak_bytes());
@@ -105,7 +108,7 @@ impl CompiledOverlay {
     }
 }
 
-/// Records the gates of a planned program of one block, at most `nodes_max` of them.
+/// Records the gates of a planned program of one block in memory.
 ///
 /// # Errors
 /// If the overlay cannot garble it.
@@ -113,10 +116,32 @@ pub fn recorded(
     file: &ProgramFile,
     description: &Description,
     (directory, backend): (&Path, StorageBackend),
-    nodes_max: usize,
 ) -> Result<Netlist, Failure> {
     let driver = NetlistDriver::new(description).map_err(failure)?;
-    let mut driver = driver.with_nodes_max(nodes_max);
+    record(file, description, (directory, backend), driver)?.into_netlist().map_err(failure)
+}
+
+/// As [`recorded`], in a scratch file.
+///
+/// # Errors
+/// If the overlay cannot garble it.
+pub fn recorded_gates(
+    file: &ProgramFile,
+    description: &Description,
+    (scratch, backend): (&Scratch, StorageBackend),
+) -> Result<RecordedGates, Failure> {
+    let driver = NetlistDriver::in_scratch(description, scratch).map_err(failure)?;
+    let driver = record(file, description, (scratch.directory(), backend), driver)?;
+    driver.into_gates().map_err(failure)
+}
+
+/// Runs a planned program with a driver that records its gates.
+fn record(
+    file: &ProgramFile,
+    description: &Description,
+    (directory, backend): (&Path, StorageBackend),
+    mut driver: NetlistDriver,
+) -> Result<NetlistDriver, Failure> {
     let plan = description.plan.as_ref().expect("it is planned");
     let (frames, slots) = (plan.frame_count, plan.spill_slot_count);
     if [plan.page_bytes(), frames, slots].iter().any(|&number| u32::try_from(number).is_err()) {
@@ -128,7 +153,7 @@ pub fn recorded(
         RunError::Driver(error) => failure(error),
         other => Failure::new(codes::RUN, other.to_string()),
     })?;
-    driver.into_netlist().map_err(failure)
+    Ok(driver)
 }
 
 /// An error of the overlay as a failure.
@@ -136,14 +161,17 @@ pub fn failure(error: OverlayError) -> Failure {
     let message = error.to_string();
     match error {
         OverlayError::Unsupported { .. } => Failure::new(codes::NOT_FOR_OVERLAY, message),
-        OverlayError::TooManyGates { nodes_max } if nodes_max < NODES_MAX as u64 => {
-            let most = quantity::count(nodes_max);
-            too_little_memory(format!("{most} of them fit, and the program has more"))
+        OverlayError::Memory { limit_bytes, .. } => {
+            let left = quantity::bytes(limit_bytes);
+            let what = "the command stream of the overlay does not fit into the memory limit";
+            let message = format!("{what}: making it takes more than the {left} that are left");
+            let remedy = Remedy::new("give more ").field(RunField::Memory);
+            Failure::new(codes::OVERLAY_MEMORY, message)
+                .remedy(remedy.and(", or garble in software"))
         }
-        OverlayError::Memory { limit_bytes, .. } => too_little_memory(format!(
-            "scheduling them takes more than the {} that are left",
-            quantity::bytes(limit_bytes)
-        )),
+        OverlayError::Scratch { .. } => Failure::new(codes::SCRATCH_DIRECTORY, message)
+            .remedy(Remedy::new("name another directory with ").field(RunField::SwapDir)),
+        OverlayError::File { .. } => Failure::new(codes::FILE, message),
         OverlayError::TooManyGates { .. } | OverlayError::WireMemory { .. } => {
             Failure::new(codes::OVERLAY_TOO_SMALL, message)
         }
@@ -163,11 +191,4 @@ pub fn failure(error: OverlayError) -> Failure {
             Failure::new(codes::OVERLAY_STOPPED, message)
         }
     }
-}
-
-/// The refusal of a program whose gates do not fit into the memory limit.
-fn too_little_memory(what: String) -> Failure {
-    let message = format!("the gates do not fit into the memory limit as a whole: {what}");
-    Failure::new(codes::OVERLAY_MEMORY, message)
-        .remedy(Remedy::new("give more ").field(RunField::Memory).and(", or garble in software"))
 }

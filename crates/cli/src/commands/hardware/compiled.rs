@@ -1,18 +1,17 @@
 //! From a program to its command stream, and from a file to a command stream.
 
-use std::io::Write;
 use std::path::Path;
 
 use phineus_bytecode::{Description, FileKind, Hash};
-use phineus_overlay::OverlayError;
-use phineus_overlay::netlist::{NODES_MAX, Netlist};
-use phineus_overlay::operations::operations;
+use phineus_overlay::netlist::Netlist;
 use phineus_overlay::parameters::Parameters;
-use phineus_overlay::schedule::{Figures, schedule};
+use phineus_overlay::schedule::Figures;
 use phineus_overlay::stream::Stream;
+use phineus_overlay::{MemoryBound, OverlayError, RecordedGates, compile_to_file};
+use phineus_plan::Scratch;
 use phineus_session::candidates::candidates;
 use phineus_session::failure::Failure;
-use phineus_session::output_file::check_writable;
+use phineus_session::output_file::{check_writable, write_atomically};
 use phineus_session::overlay::{self, failure};
 use phineus_session::program_file::ProgramFile;
 use phineus_session::registry::Registry;
@@ -23,41 +22,53 @@ use phineus_session::sizing::{self, PlanParameters};
 use crate::arguments::HardwareProgram;
 use crate::leftovers::leftovers;
 
-/// A program as a netlist and as a command stream.
-pub(super) struct Compiled {
-    #[cfg(feature = "verilator")]
-    pub(super) netlist: Netlist,
-    pub(super) stream: Stream,
-    pub(super) figures: Figures,
+/// Plans a program as a run with garbled circuits does, records its gates, and makes its command stream in memory.
+pub(super) fn compile(
+    registry: &Registry,
+    program: &HardwareProgram,
+) -> Result<(Stream, Figures), Failure> {
+    let scratch = scratch_of(&program.resources.settings())?;
+    let (gates, device) = gates(registry, program, &scratch)?;
+    phineus_overlay::compile(gates, device, &scratch, &MemoryBound::none()).map_err(failure)
 }
 
-/// Plans a program as a run with garbled circuits does, records its gates, and schedules them.
-pub(super) fn compile(registry: &Registry, program: &HardwareProgram) -> Result<Compiled, Failure> {
-    let (netlist, hash) = gates(registry, program)?;
-    let parameters = Parameters::with_cells(program.cells.unwrap_or(1));
-    let schedule = schedule(&operations(&netlist), parameters).map_err(failure)?;
-    let stream = Stream::new(&schedule, parameters, hash.0);
-    let figures = schedule.figures;
-    Ok(Compiled {
-        #[cfg(feature = "verilator")]
-        netlist,
-        stream,
-        figures,
-    })
+/// As [`compile`], but the stream goes into a file as it is made. Returns the length of the file, too.
+pub(super) fn compile_into(
+    path: &Path,
+    registry: &Registry,
+    program: &HardwareProgram,
+) -> Result<(Figures, u64), Failure> {
+    check_writable(path)?;
+    let scratch = scratch_of(&program.resources.settings())?;
+    let (gates, device) = gates(registry, program, &scratch)?;
+    let mut figures = Figures::default();
+    let mut length = 0;
+    write_atomically(path, leftovers(), |file| {
+        figures = compile_to_file(gates, device, file.get_mut(), &scratch).map_err(failure)?;
+        length = file.get_ref().metadata().map_or(0, |data| data.len());
+        Ok(())
+    })?;
+    Ok((figures, length))
 }
 
-/// The gates of a program, as a run with garbled circuits garbles them.
-pub(super) fn recorded(registry: &Registry, program: &HardwareProgram) -> Result<Netlist, Failure> {
-    gates(registry, program).map(|(netlist, _)| netlist)
-}
-
-fn gates(registry: &Registry, program: &HardwareProgram) -> Result<(Netlist, Hash), Failure> {
+/// The gates of a program in a scratch file, the device that they are for, and the hash of the planned program.
+fn gates(
+    registry: &Registry,
+    program: &HardwareProgram,
+    scratch: &Scratch,
+) -> Result<(RecordedGates, (Parameters, [u8; 32])), Failure> {
     let (file, description, hash) = planned(registry, program)?;
+    let storage = program.resources.settings().storage;
+    let gates = overlay::recorded_gates(&file, &description, (scratch, storage))?;
+    Ok((gates, (Parameters::with_cells(program.cells.unwrap_or(1)), hash.0)))
+}
+
+/// The gates of a program in memory, as a run with garbled circuits garbles them.
+pub(super) fn recorded(registry: &Registry, program: &HardwareProgram) -> Result<Netlist, Failure> {
+    let (file, description, _) = planned(registry, program)?;
     let settings = program.resources.settings();
     let directory = settings.swap_dir.unwrap_or_else(std::env::temp_dir);
-    let netlist =
-        overlay::recorded(&file, &description, (&directory, settings.storage), NODES_MAX)?;
-    Ok((netlist, hash))
+    overlay::recorded(&file, &description, (&directory, settings.storage))
 }
 
 /// The planned program: made here, or planned before.
@@ -93,15 +104,6 @@ fn planned(
         return Err(failure(OverlayError::Unsupported { what }));
     }
     Ok((planned.file, planned.description, planned.hash))
-}
-
-/// Writes a command stream; returns its length.
-pub(super) fn save(stream: &Stream, path: &Path) -> Result<u64, Failure> {
-    check_writable(path)?;
-    let bytes = stream.to_bytes();
-    let mut file = std::fs::File::create(path).map_err(|error| Failure::file(path, &error))?;
-    file.write_all(&bytes).map_err(|error| Failure::file(path, &error))?;
-    Ok(bytes.len() as u64)
 }
 
 /// Reads a command stream.

@@ -42,8 +42,8 @@ pub(super) fn explain(
             (stream, None)
         }
         None => {
-            let compiled = compile(registry, &arguments.program)?;
-            (compiled.stream, Some(compiled.figures))
+            let (stream, figures) = compile(registry, &arguments.program)?;
+            (stream, Some(figures))
         }
     };
     let bytes = Bytes::of(&stream);

@@ -37,17 +37,18 @@ pub(super) fn simulate(
 
     use phineus_session::overlay::{check_build, failure};
 
-    use super::compiled::compile;
+    use super::compiled::{compile, recorded};
 
     check_build(arguments.program.cells.unwrap_or(1))?;
-    let compiled = compile(registry, &arguments.program)?;
+    let (stream, _) = compile(registry, &arguments.program)?;
+    let netlist = recorded(registry, &arguments.program)?;
     let mut prg = Prg::from_os().map_err(|error| {
         Failure::new(codes::NO_RANDOMNESS, format!("cannot draw random labels: {error}"))
     })?;
     let (start, delta) = (prg.next_block(), Delta::random(&mut prg));
-    let mut inputs = vec![Block::ZERO; compiled.netlist.inputs.len()];
+    let mut inputs = vec![Block::ZERO; netlist.inputs.len()];
     prg.fill_blocks(&mut inputs);
-    let cells = compiled.stream.parameters.cells;
+    let cells = stream.parameters.cells;
     let device = Simulation::open_with(cells).map_err(failure)?;
     let mut device = device.with_stalls(arguments.stalls.unwrap_or(0));
     let memory_rate = arguments.memory.words_in_memory;
@@ -56,23 +57,23 @@ pub(super) fn simulate(
     let link: HostLink = arguments.link.clone().unwrap_or_default().with_memory(memory_rate);
     let clock_mhz = arguments.clock.clock;
     if has_link {
-        device.link_to(LinkedHost::new(&compiled.stream, &link, clock_mhz));
+        device.link_to(LinkedHost::new(&stream, &link, clock_mhz));
     }
     if let Some(rate) = memory_rate {
         let timing = MemoryTiming::new(rate, cells, clock_mhz);
-        device.put_memory(&MemoryImage::new(&compiled.stream, 0), timing);
+        device.put_memory(&MemoryImage::new(&stream, 0), timing);
     }
     let began = Instant::now();
     let secrets = (start, &delta);
-    let garbled = garble(&mut device, &compiled.stream, secrets, &inputs).map_err(failure)?;
+    let garbled = garble(&mut device, &stream, secrets, &inputs).map_err(failure)?;
     let seconds = began.elapsed();
     let memory_bytes = device.memory_bytes();
     let ended = device.take_host().map(|host| (garbled.stalls, host.last_arrival()));
-    let expected = ended.map(|_| predict(&compiled.stream, &link, clock_mhz));
+    let expected = ended.map(|_| predict(&stream, &link, clock_mhz));
     let expected = expected.map(|linked| (linked.stalls.total(), linked.total_cycles));
-    let (rows, outputs) = garble_in_software(&compiled.netlist, secrets, &inputs);
+    let (rows, outputs) = garble_in_software(&netlist, secrets, &inputs);
     let bits = |labels: &[Block]| labels.iter().map(|label| label.to_bits()).collect::<Vec<_>>();
-    let predicted = compiled.stream.cycles();
+    let predicted = stream.cycles();
     let mut random = vec![0; inputs.len()];
     prg.fill_bytes(&mut random);
     let values: Vec<bool> = random.iter().map(|byte| byte & 1 == 1).collect();
@@ -80,12 +81,12 @@ pub(super) fn simulate(
     let active = active
         .map(|(&label, &value)| label ^ delta.block().and_bit(SecretBit::lowest(value.into())));
     let active: Vec<Block> = active.collect();
-    let software = evaluate_in_software(&compiled.netlist, start, &active, &garbled.rows);
-    let evaluated = evaluate(&mut device, &compiled.stream, start, &active, &garbled.rows);
+    let software = evaluate_in_software(&netlist, start, &active, &garbled.rows);
+    let evaluated = evaluate(&mut device, &stream, start, &active, &garbled.rows);
     let evaluated = evaluated.map_err(failure)?.outputs;
     let decoded = evaluated.iter().zip(&garbled.outputs);
     let decoded = decoded.map(|(active, label)| (*active ^ *label).select_u64() == 1);
-    let is_right = decoded.eq(compute_in_clear(&compiled.netlist, &values));
+    let is_right = decoded.eq(compute_in_clear(&netlist, &values));
     let fault = if bits(&evaluated) != bits(&software) {
         Some("the overlay evaluates to other labels than the software".to_owned())
     } else if garbled.rows != rows {
@@ -112,7 +113,7 @@ pub(super) fn simulate(
         console.document(json!({
             "cells": cells,
             "memory_bytes": memory_bytes,
-            "and_gates": compiled.stream.and_count(),
+            "and_gates": stream.and_count(),
             "row_bytes": rows.len(),
             "cycles": garbled.cycles,
             "stalls": garbled.stalls,

@@ -99,7 +99,7 @@ fn with_garbler(
     }
     progress.stage("compiling for the overlay");
     let place = CompilePlace {
-        directory: prepared.scratch.directory(),
+        scratch: &prepared.scratch,
         backend: run.resources.storage,
         limit_bytes: situation.limit_bytes,
         process_bytes: situation.process_bytes + situation.tables_bytes,
