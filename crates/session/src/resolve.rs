@@ -286,6 +286,7 @@ pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
         kind: reader.kind(),
         blocks: None,
         sources: None,
+        state: None,
     })
 }
 
@@ -369,5 +370,6 @@ pub fn trace(
         description: traced.description,
         hash: traced.written.hash,
         kind: FileKind::Program,
+        state: None,
     })
 }
