@@ -5,19 +5,20 @@
 //! blocks leave the same behind, and the independent checker proves all claims. See docs/planning.md, section 11.
 
 mod claims;
+mod oracle;
 #[path = "narrow_state/program.rs"]
 mod program;
 #[path = "narrow_state/run.rs"]
 mod run;
-mod oracle;
 
 use std::collections::HashMap;
 use std::io::Cursor;
 
 use phineus_bytecode::binary::to_bytes;
-use phineus_bytecode::random::{SeededRng, Seeds};
+use phineus_bytecode::random::{RandomOptions, SeededRng, Seeds, random_program};
 use phineus_bytecode::{
-    Description, FileKind, Instruction, Op, ProgramReader, Successor,
+    BlockEnd, CarriedSlot, Description, ElementType, FileKind, Flow, Instruction, Op,
+    ProgramReader, Successor,
 };
 use phineus_plan::{
     NarrowClaim, NarrowOptions, Scratch, StateClaim, StateFacts, StatePlace, check_narrow,
@@ -246,4 +247,96 @@ fn the_checker_finds_planted_claims_about_places() {
             planted += 1;
         }
     }
+}
+
+const WORD: (ElementType, u32) = (ElementType::unsigned(32), 1);
+
+fn instruction(op: Op, result: Option<u64>, operands: &[u64], immediates: [u64; 4]) -> Instruction {
+    let mut i = Instruction::new(op, WORD.0, WORD.1);
+    i.operands[..operands.len()].copy_from_slice(operands);
+    i.immediates = immediates;
+    i.results[0] = result.unwrap_or(0);
+    i
+}
+
+/// A program whose only carried value begins as 5. The other blocks store what `step` makes of it and an input of 8 bits, and
+/// end as stated.
+fn of_steps(step: &dyn Fn() -> Vec<Instruction>, ends: &[Successor]) -> BlockProgram {
+    let begin = vec![
+        instruction(Op::Constant, Some(0), &[], [5, 0, 0, 0]),
+        instruction(Op::Store, None, &[0], [0; 4]),
+    ];
+    let block = || {
+        let mut input = instruction(Op::Input, Some(1), &[], [0; 4]);
+        input.element = ElementType::unsigned(8);
+        let mut all = vec![
+            instruction(Op::Load, Some(0), &[], [0; 4]),
+            input,
+            instruction(Op::Cast, Some(2), &[1], [8, 0, 0, 0]),
+        ];
+        all.extend(step());
+        all
+    };
+    let mut blocks = vec![begin];
+    blocks.extend(ends.iter().map(|_| block()));
+    let first = Successor::Jump { block: 1 };
+    let all = [&[first], ends].concat();
+    let end = |&next: &Successor| BlockEnd { steps: Vec::new(), next };
+    let flow = Flow { registers: 1, blocks: all.iter().map(end).collect() };
+    let (_, mut description) = random_program(0, &RandomOptions::default());
+    description.slots = vec![CarriedSlot { element: WORD.0, lanes: WORD.1 }].into();
+    description.is_block = true;
+    BlockProgram { description, flow, blocks }
+}
+
+/// Bounds of a carried value, proven.
+fn bounds(program: &BlockProgram) -> (u128, u128) {
+    let claims: Vec<StateClaim> = state_of(program).claims().collect();
+    assert_eq!(unproven(program, &claims), Vec::<Fault>::new());
+    claims[0].unsigned
+}
+
+/// The carried value and a term.
+fn plus() -> Vec<Instruction> {
+    vec![instruction(Op::Add, Some(3), &[0, 2], [0; 4]), instruction(Op::Store, None, &[3], [0; 4])]
+}
+
+/// As [`plus`], at most 1,000.
+fn plus_at_most() -> Vec<Instruction> {
+    vec![
+        instruction(Op::Add, Some(3), &[0, 2], [0; 4]),
+        instruction(Op::Constant, Some(4), &[], [1000, 0, 0, 0]),
+        instruction(Op::Min, Some(5), &[3, 4], [0; 4]),
+        instruction(Op::Store, None, &[5], [0; 4]),
+    ]
+}
+
+/// A remainder of the carried value.
+fn remainder() -> Vec<Instruction> {
+    vec![instruction(Op::Rem, Some(3), &[2, 0], [0; 4]), instruction(Op::Store, None, &[3], [0; 4])]
+}
+
+#[test]
+fn sums_over_stated_iterations_are_bounded_exactly() {
+    let repeat =
+        |block: u32, iterations: u64| Successor::Repeat { block, iterations, then: block + 1 };
+    let whole = (0, (1 << 32) - 1);
+    assert_eq!(bounds(&of_steps(&plus, &[repeat(1, 100), Successor::End])), (5, 5 + 101 * 255));
+    let two_loops = [repeat(1, 100), repeat(2, 1000), Successor::End];
+    assert_eq!(bounds(&of_steps(&plus, &two_loops)), (5, 5 + 1101 * 255));
+    // What wraps may be anything.
+    assert_eq!(bounds(&of_steps(&plus, &[repeat(1, 1 << 24), Successor::End])), whole);
+    // The loop is entered again.
+    let back = Successor::Branch { register: 0, nonzero: 1, zero: 3 };
+    assert_eq!(bounds(&of_steps(&plus, &[repeat(1, 100), back, Successor::End])), whole);
+    // Without loops, one term after another.
+    let ends = [Successor::Jump { block: 2 }, Successor::Jump { block: 3 }, Successor::End];
+    assert_eq!(bounds(&of_steps(&plus, &ends)), (5, 5 + 3 * 255));
+}
+
+#[test]
+fn loops_on_opened_values_are_bounded_by_what_they_compute() {
+    let back = [Successor::Branch { register: 0, nonzero: 1, zero: 2 }, Successor::End];
+    assert_eq!(bounds(&of_steps(&plus_at_most, &back)), (5, 1000));
+    assert_eq!(bounds(&of_steps(&remainder, &back)), (0, 255));
 }

@@ -102,6 +102,9 @@ impl Moved {
             stays.then_some(reached)
         });
         let mut known = stored.clone();
+        if !known.is_followed() {
+            return known;
+        }
         if let Some(unsigned) = bounds[0] {
             known.unsigned = meet(known.unsigned, unsigned);
         }
@@ -115,10 +118,7 @@ impl Moved {
 /// The bounds of all values of a width, without and with sign.
 fn ends(width: u16) -> [Bounds; 2] {
     let half = power(width - 1);
-    [
-        (Integer::ZERO, power(width) - Integer::ONE),
-        (half.wrapping_neg(), half - Integer::ONE),
-    ]
+    [(Integer::ZERO, power(width) - Integer::ONE), (half.wrapping_neg(), half - Integer::ONE)]
 }
 
 /// A block that runs a stated number of times in a row, and never again after that.
@@ -159,7 +159,12 @@ impl RepeatedStores {
     }
 
     /// Takes note of what a block stores, which is moved from what it loaded or not.
-    pub(super) fn note(&mut self, block: usize, slot: u64, (known, moved): (&Known, Option<Moved>)) {
+    pub(super) fn note(
+        &mut self,
+        block: usize,
+        slot: u64,
+        (known, moved): (&Known, Option<Moved>),
+    ) {
         match moved {
             Some(moved) => self.moved.push((block, moved, known.clone())),
             None => self.join((block, slot), known),
@@ -177,7 +182,8 @@ impl RepeatedStores {
         let moved = std::mem::take(&mut self.moved);
         for Repeated { block, iterations, before } in std::mem::take(&mut self.repeated) {
             for (_, moved, known) in moved.iter().filter(|(of, ..)| *of == block) {
-                let begins = before.iter().filter_map(|&other| self.stored.get(&(other, moved.slot)));
+                let begins =
+                    before.iter().filter_map(|&other| self.stored.get(&(other, moved.slot)));
                 let begin = begins.cloned().reduce(|a, b| a.either(&b));
                 let begin = begin.unwrap_or_else(|| Known::nothing(widths(moved.slot)));
                 let end = moved.after((&begin, iterations), known);

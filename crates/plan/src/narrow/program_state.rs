@@ -13,11 +13,11 @@ use phineus_bytecode::limits::OPERANDS_MAX;
 use phineus_bytecode::{Flow, Instruction, PortOrder, ProgramReader, Successor};
 
 use super::facts::Facts;
+use super::forget;
 use super::increments::Increments;
 use super::state::StateFacts;
 use super::state_record::{COUNTED_BLOCKS_MAX, FollowedState, StateRecord};
 use super::transfer::ResultFacts;
-use super::forget;
 use crate::annotate::{NextUses, annotate, for_each_frame};
 use crate::error::Error;
 use crate::name_table::NameTable;
@@ -99,7 +99,8 @@ impl<R: Read + Seek + Send> Blocks<'_, R> {
         let file = self.scratch.file();
         let mut next_uses = annotate(program, file, self.memory_bytes, PortOrder::Given)?;
         let count = program.instruction_count();
-        let increments = self.repeated[block].as_ref().map(|block| Increments::new(block.iterations));
+        let increments =
+            self.repeated[block].as_ref().map(|block| Increments::new(block.iterations));
         let mut pass = ForwardPass { increments, ..ForwardPass::new(state) };
         for_each_frame(program, &mut next_uses, |instructions, uses| {
             for (i, uses) in instructions.iter().zip(uses) {

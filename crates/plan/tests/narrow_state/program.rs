@@ -173,7 +173,12 @@ impl BlockEditor<'_> {
             7 if lanes == 1 => {
                 let [memory, column] = self.cells(element);
                 let index = self.index(3, 1);
-                self.emit(Op::MemoryOpen, (ElementType::unsigned(3), 1), &[index], [memory, 0, 0, 0]);
+                self.emit(
+                    Op::MemoryOpen,
+                    (ElementType::unsigned(3), 1),
+                    &[index],
+                    [memory, 0, 0, 0],
+                );
                 self.emit(Op::MemoryCell, shape, &[], [memory, column, 0, 0])
             }
             _ => self.begin_value(shape),
@@ -210,7 +215,12 @@ impl BlockEditor<'_> {
             6 if lanes == 1 => {
                 let [memory, column] = self.cells(element);
                 let index = self.index(3, 1);
-                self.emit(Op::MemoryOpen, (ElementType::unsigned(3), 1), &[index], [memory, 0, 0, 0]);
+                self.emit(
+                    Op::MemoryOpen,
+                    (ElementType::unsigned(3), 1),
+                    &[index],
+                    [memory, 0, 0, 0],
+                );
                 self.emit(Op::MemoryChange, shape, &[value], [memory, column, 0, 0]);
             }
             7 => {
@@ -259,7 +269,8 @@ impl BlockEditor<'_> {
         let CarriedSlot { element, lanes } = self.places.slots[slot as usize];
         let shape = (element, lanes);
         let before = self.emit(Op::Load, shape, &[], [slot, 0, 0, 0]);
-        let term = if self.random.one_in(2) { self.begin_value(shape) } else { self.constant(shape) };
+        let term =
+            if self.random.one_in(2) { self.begin_value(shape) } else { self.constant(shape) };
         let ops = [Op::Add, Op::Add, Op::Sub, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor, Op::Rem];
         let op = *self.random.pick(&ops);
         let mut after = self.emit(op, shape, &[before, term], [0; 4]);
@@ -337,7 +348,12 @@ pub fn block_program(seed: u64) -> BlockProgram {
 }
 
 /// The first block stores all carried values.
-fn begin_all(random: &mut SeededRng, places: &mut Places, block: &mut Vec<Instruction>, inputs: u64) {
+fn begin_all(
+    random: &mut SeededRng,
+    places: &mut Places,
+    block: &mut Vec<Instruction>,
+    inputs: u64,
+) {
     let next = block.iter().map(|i| i.result_count() as u64).sum();
     let stored = block.iter().filter(|i| i.op == Op::Store).map(|i| i.immediates[0]).collect();
     let made = std::mem::take(block);

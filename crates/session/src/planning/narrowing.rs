@@ -219,7 +219,8 @@ pub fn unproven_facts(
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
     narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, claim)?;
-    let state: Option<Vec<StateClaim>> = program.state.as_ref().map(|state| state.claims().collect());
+    let state: Option<Vec<StateClaim>> =
+        program.state.as_ref().map(|state| state.claims().collect());
     Ok(check_narrow(&mut program.file.reader()?, &claims, state.as_deref())?)
 }
 
@@ -270,8 +271,8 @@ impl Narrows {
     ) -> Result<Option<Narrows>, Failure> {
         let Some(narrows) = Narrows::of(traced, optimised) else { return Ok(None) };
         let is_known = traced.state.as_ref().is_some_and(|state| state.is_anything_known());
-        let may = is_known
-            || may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)?;
+        let may =
+            is_known || may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)?;
         Ok(may.then_some(narrows))
     }
 
