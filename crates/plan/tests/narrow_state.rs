@@ -325,7 +325,7 @@ fn sums_over_stated_iterations_are_bounded_exactly() {
     let two_loops = [repeat(1, 100), repeat(2, 1000), Successor::End];
     assert_eq!(bounds(&of_steps(&plus, &two_loops)), (5, 5 + 1101 * 255));
     // What wraps may be anything.
-    assert_eq!(bounds(&of_steps(&plus, &[repeat(1, 1 << 24), Successor::End])), whole);
+    assert_eq!(bounds(&of_steps(&plus, &[repeat(1, 1 << 25), Successor::End])), whole);
     // The loop is entered again.
     let back = Successor::Branch { register: 0, nonzero: 1, zero: 3 };
     assert_eq!(bounds(&of_steps(&plus, &[repeat(1, 100), back, Successor::End])), whole);

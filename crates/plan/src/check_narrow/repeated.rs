@@ -121,7 +121,10 @@ fn ends(width: u16) -> [Bounds; 2] {
     [(Integer::ZERO, power(width) - Integer::ONE), (half.wrapping_neg(), half - Integer::ONE)]
 }
 
-/// A block that runs a stated number of times in a row, and never again after that.
+/// Of programs of more blocks nothing is proven by iterations.
+const BLOCKS_MAX: usize = 256;
+
+/// A block that runs a stated number of times in a row, once for most, and never again after that.
 struct Repeated {
     block: usize,
     iterations: u64,
@@ -140,13 +143,18 @@ pub(super) struct RepeatedStores {
 impl RepeatedStores {
     pub(super) fn of(flow: &Flow) -> RepeatedStores {
         let mut repeated = Vec::new();
-        for (block, end) in flow.blocks.iter().enumerate() {
-            if let Successor::Repeat { iterations, then, .. } = end.next
-                && !leads(flow, then as usize, block)
-            {
+        let blocks = if flow.blocks.len() > BLOCKS_MAX { &[][..] } else { &flow.blocks[..] };
+        for (block, end) in blocks.iter().enumerate() {
+            let next: Vec<usize> = match end.next {
+                Successor::Repeat { then, .. } => vec![then as usize],
+                Successor::End | Successor::Jump { .. } | Successor::Branch { .. } => {
+                    end.next.blocks().collect()
+                }
+            };
+            if next.into_iter().all(|next| !leads(flow, next, block)) {
                 let others = (0..flow.blocks.len()).filter(|&other| other != block);
                 let before = others.filter(|&other| leads(flow, other, block)).collect();
-                repeated.push(Repeated { block, iterations, before });
+                repeated.push(Repeated { block, iterations: end.next.iterations(), before });
             }
         }
         // Those that lead to another one come before it: they have fewer before them.

@@ -123,8 +123,8 @@ impl Increment {
         (self.slot == other.slot).then_some(Increment { slot: self.slot, unsigned, signed })
     }
 
-    /// Facts about what is carried after up to so many iterations, if it has the facts `begin` before the first, and always
-    /// those in `facts`.
+    /// Facts about what is carried after up to so many iterations, if it has the facts `begin` before the first; `facts` are
+    /// true after each.
     pub(super) fn after(self, (begin, iterations): (&Facts, u64), facts: Facts) -> Facts {
         let count = i128::from(iterations);
         let signed = self.signed.and_then(|(low, high)| {
@@ -138,8 +138,14 @@ impl Increment {
             let most = last.checked_add(high.max(0).checked_mul(count)?)?;
             Some((u128::try_from(least).ok()?, u128::try_from(most).ok()?))
         });
-        // What the type does not hold says nothing.
-        facts.with_unsigned(unsigned).with_signed(signed)
+        // As far as it ever gets, though the facts are still those of few iterations. What the type does not hold says nothing.
+        let unknown = Facts::unknown(facts.width);
+        let bounded = unknown.with_unsigned(unsigned).with_signed(signed);
+        let low_bits = mask((facts.known().trailing_ones() as u16).min(facts.width));
+        match bounded == unknown {
+            true => facts,
+            false => bounded.with_bits(facts.zeros & low_bits, facts.ones & low_bits),
+        }
     }
 }
 

@@ -127,7 +127,7 @@ pub fn find_state<R: Read + Seek + Send>(
     let description = blocks[0].description().clone();
     let (order, has_loops) = order_of(flow);
     let mut record = StateRecord::at_start(&description, flow);
-    let repeated = (0..flow.blocks.len()).map(|block| RepeatedBlock::of(flow, block)).collect();
+    let repeated = repeated_blocks(flow);
     let mut blocks = Blocks { readers: blocks, repeated, scratch, memory_bytes };
     if !has_loops {
         for &block in &order {
@@ -197,26 +197,35 @@ fn tightened<R: Read + Seek + Send>(
     Ok(if again.facts == written.facts { written.facts } else { facts })
 }
 
-/// A block that runs a stated number of times in a row, and never again after that.
+/// A block that runs a stated number of times in a row, once for most, and never again after that.
 struct RepeatedBlock {
     iterations: u64,
     /// Blocks that lead to it, the block itself not among them.
     leading: Vec<bool>,
 }
 
-impl RepeatedBlock {
-    fn of(flow: &Flow, block: usize) -> Option<RepeatedBlock> {
-        let Successor::Repeat { iterations, then, .. } = flow.blocks[block].next else {
-            return None;
-        };
-        if flow.blocks.len() > COUNTED_BLOCKS_MAX {
-            return None;
-        }
-        if reached_from(flow, then as usize)[block] {
-            return None;
-        }
-        let leads = |other: usize| other != block && reached_from(flow, other)[block];
-        Some(RepeatedBlock { iterations, leading: (0..flow.blocks.len()).map(leads).collect() })
+/// All of them, by number.
+fn repeated_blocks(flow: &Flow) -> Vec<Option<RepeatedBlock>> {
+    let blocks = 0..flow.blocks.len();
+    if blocks.len() > COUNTED_BLOCKS_MAX {
+        return blocks.map(|_| None).collect();
+    }
+    let reached: Vec<Vec<bool>> = blocks.clone().map(|block| reached_from(flow, block)).collect();
+    let repeated = |block: usize| {
+        let next = flow.blocks[block].next;
+        let mut others = next.blocks().filter(|&other| other != block);
+        let leads = |other: usize| other != block && reached[other][block];
+        let is_over = !others.any(leads) && (repeats(next) || next.blocks().all(|to| to != block));
+        let leading = blocks.clone().map(leads).collect();
+        is_over.then_some(RepeatedBlock { iterations: next.iterations(), leading })
+    };
+    blocks.clone().map(repeated).collect()
+}
+
+fn repeats(next: Successor) -> bool {
+    match next {
+        Successor::Repeat { .. } => true,
+        Successor::End | Successor::Jump { .. } | Successor::Branch { .. } => false,
     }
 }
 

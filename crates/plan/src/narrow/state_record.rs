@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use phineus_bytecode::{Description, Flow, Instruction, RegisterStep, Successor};
+use phineus_bytecode::{Description, Flow, Instruction, RegisterStep};
 
 use super::facts::Facts;
 use super::increments::Increment;
 use super::state::{StateAccess, StateFacts, StatePlace};
 use super::transfer::{self, ResultFacts};
 
-/// Of a program of more blocks the iterations of repeated ones are not counted: stores are noted by block for that.
+/// Of a program of more blocks iterations are not counted: stores are noted by block for that.
 pub(super) const COUNTED_BLOCKS_MAX: usize = 256;
 
 /// Facts about places as they are found.
@@ -20,7 +20,7 @@ pub(super) struct StateRecord {
     pub(super) read: BTreeSet<StatePlace>,
     /// Whether bounds that move are widened.
     pub(super) is_widened: bool,
-    /// Of programs that repeat blocks.
+    /// Of programs of few blocks.
     stores: Option<BlockStores>,
 }
 
@@ -43,9 +43,7 @@ impl StateRecord {
     /// Before the first instruction of a program. What is published from registers is anything.
     pub(super) fn at_start(description: &Description, flow: &Flow) -> StateRecord {
         let mut record = StateRecord::new(StateFacts::at_start(description));
-        let repeats = |next: Successor| matches!(next, Successor::Repeat { .. });
-        let has_repeats = flow.blocks.iter().any(|block| repeats(block.next));
-        if has_repeats && flow.blocks.len() <= COUNTED_BLOCKS_MAX {
+        if flow.blocks.len() <= COUNTED_BLOCKS_MAX {
             record.stores = Some(BlockStores::default());
         }
         for step in flow.blocks.iter().flat_map(|block| &block.steps) {
@@ -84,7 +82,7 @@ impl StateRecord {
         }
     }
 
-    /// Takes note that a block that runs so many times in a row stores a carried value with an increment, of which `facts`
+    /// Takes note that a block that runs so many times in a row, and never again, stores a carried value with an increment, of which `facts`
     /// are true.
     fn write_repeated(&mut self, increment: Increment, facts: Facts, iterations: u64) {
         let begin = self.stores.as_ref().and_then(|stores| stores.begin_of(increment.slot));

@@ -412,7 +412,7 @@ fn shifted_left_by(a: &Facts, by: &Facts) -> Facts {
     let (fewest, most) = (clamped(by.low, w), clamped(by.high, w));
     let zeros = mask((a.trailing_zeros() + fewest as u16).min(w));
     let fits = u64::from(bit_length(a.high)) + most <= u64::from(w);
-    let unsigned = fits.then(|| (a.low << fewest, a.high << most.min(127)));
+    let unsigned = fits.then(|| (a.low << fewest.min(127), a.high << most.min(127)));
     let unsigned = if a.high == 0 { Some((0, 0)) } else { unsigned };
     Facts::unknown(w).with_bits(zeros, 0).with_unsigned(unsigned)
 }
