@@ -79,6 +79,13 @@ impl Known {
         known.settled()
     }
 
+    /// Within these bounds, too.
+    fn meeting(mut self, unsigned: Bounds, signed: Bounds) -> Known {
+        self.unsigned = meet(self.unsigned, unsigned);
+        self.signed = meet(self.signed, signed);
+        self.settled()
+    }
+
     /// With all that bits and bounds say of each other.
     fn settled(mut self) -> Known {
         loop {

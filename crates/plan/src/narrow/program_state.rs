@@ -84,8 +84,7 @@ impl<'a> ForwardPass<'a> {
 /// The blocks of a program, and what passes over them take.
 struct Blocks<'a, R> {
     readers: &'a mut [ProgramReader<R>],
-    /// Of each block, if it runs a stated number of times in a row, and never again after that.
-    repeated: Vec<Option<RepeatedBlock>>,
+    counted: Vec<CountedBlock>,
     scratch: &'a Scratch,
     memory_bytes: u64,
 }
@@ -93,14 +92,14 @@ struct Blocks<'a, R> {
 impl<R: Read + Seek + Send> Blocks<'_, R> {
     /// Goes through a block.
     fn pass(&mut self, block: usize, mut state: FollowedState<'_>) -> Result<(), Error> {
-        state.begin(block, self.repeated[block].as_ref().map_or(&[], |block| &block.leading));
+        let CountedBlock { iterations, leading } = &self.counted[block];
+        state.begin(block, leading);
         let program = &mut self.readers[block];
         let mut tables = self.scratch.file().tables(self.memory_bytes);
         let file = self.scratch.file();
         let mut next_uses = annotate(program, file, self.memory_bytes, PortOrder::Given)?;
         let count = program.instruction_count();
-        let increments =
-            self.repeated[block].as_ref().map(|block| Increments::new(block.iterations));
+        let increments = iterations.map(Increments::new);
         let mut pass = ForwardPass { increments, ..ForwardPass::new(state) };
         for_each_frame(program, &mut next_uses, |instructions, uses| {
             for (i, uses) in instructions.iter().zip(uses) {
@@ -125,10 +124,14 @@ pub fn find_state<R: Read + Seek + Send>(
     memory_bytes: u64,
 ) -> Result<StateFacts, Error> {
     let description = blocks[0].description().clone();
-    let (order, has_loops) = order_of(flow);
+    let (mut order, has_loops) = order_of(flow);
     let mut record = StateRecord::at_start(&description, flow);
-    let repeated = repeated_blocks(flow);
-    let mut blocks = Blocks { readers: blocks, repeated, scratch, memory_bytes };
+    let counted = counted_blocks(flow);
+    // What a block begins with is known once all that lead to it are done. Those that lead to another one that does not lead
+    // back have fewer before them.
+    let leading = |block: usize| counted[block].leading.iter().filter(|&&leads| leads).count();
+    order.sort_by_key(|&block| leading(block));
+    let mut blocks = Blocks { readers: blocks, counted, scratch, memory_bytes };
     if !has_loops {
         for &block in &order {
             blocks.pass(block, FollowedState::Running(&mut record))?;
@@ -197,29 +200,29 @@ fn tightened<R: Read + Seek + Send>(
     Ok(if again.facts == written.facts { written.facts } else { facts })
 }
 
-/// A block that runs a stated number of times in a row, once for most, and never again after that.
-struct RepeatedBlock {
-    iterations: u64,
+/// How often a block runs, and what may run before it.
+struct CountedBlock {
+    /// How often it runs in a row, once for most, if it never runs again after that.
+    iterations: Option<u64>,
     /// Blocks that lead to it, the block itself not among them.
     leading: Vec<bool>,
 }
 
-/// All of them, by number.
-fn repeated_blocks(flow: &Flow) -> Vec<Option<RepeatedBlock>> {
+/// All of them, by number; of a program of too many blocks nothing but that they may run again.
+fn counted_blocks(flow: &Flow) -> Vec<CountedBlock> {
     let blocks = 0..flow.blocks.len();
     if blocks.len() > COUNTED_BLOCKS_MAX {
-        return blocks.map(|_| None).collect();
+        return blocks.map(|_| CountedBlock { iterations: None, leading: Vec::new() }).collect();
     }
     let reached: Vec<Vec<bool>> = blocks.clone().map(|block| reached_from(flow, block)).collect();
-    let repeated = |block: usize| {
+    let counted = |block: usize| {
         let next = flow.blocks[block].next;
-        let mut others = next.blocks().filter(|&other| other != block);
         let leads = |other: usize| other != block && reached[other][block];
-        let is_over = !others.any(leads) && (repeats(next) || next.blocks().all(|to| to != block));
-        let leading = blocks.clone().map(leads).collect();
-        is_over.then_some(RepeatedBlock { iterations: next.iterations(), leading })
+        let comes_back = |other: usize| if other == block { !repeats(next) } else { leads(other) };
+        let iterations = (!next.blocks().any(comes_back)).then_some(next.iterations());
+        CountedBlock { iterations, leading: blocks.clone().map(leads).collect() }
     };
-    blocks.clone().map(repeated).collect()
+    blocks.clone().map(counted).collect()
 }
 
 fn repeats(next: Successor) -> bool {

@@ -121,7 +121,9 @@ fn result(i: &Instruction, o: &[Facts], unknown: Facts) -> Facts {
             let joined = |low_part: u128, high_part: u128| low_part | high_part << low;
             let (zeros, ones) = (joined(o[0].zeros, o[1].zeros), joined(o[0].ones, o[1].ones));
             let bounds = (joined(o[0].low, o[1].low), joined(o[0].high, o[1].high));
-            unknown.with_bits(zeros, ones).with_unsigned(Some(bounds))
+            let signed = |low_part: u128, high_part: i128| low_part as i128 | high_part << low;
+            let signed = (signed(o[0].low, o[1].least), signed(o[0].high, o[1].most));
+            unknown.with_bits(zeros, ones).with_unsigned(Some(bounds)).with_signed(Some(signed))
         }
         // Bits move to other lanes.
         Op::Reshape if o[0].width == w => o[0],
