@@ -101,7 +101,14 @@ fn result(i: &Instruction, o: &[&Known], nothing: &Known) -> Known {
         Op::Cast => cast(o[0], w, i.immediates[1] == 1),
         Op::BitSlice => {
             let start = i.immediates[0] as u16;
-            cast(&right(o[0], start, false), w, false)
+            let slice = cast(&right(o[0], start, false), w, false);
+            // If copies of the sign are left out alone, the integer is halved so many times.
+            let (low, high) = o[0].signed;
+            let end = power(start + w - 1);
+            let has_sign = at_most(end.wrapping_neg(), low) && at_most(high, end - Integer::ONE);
+            let signed =
+                if has_sign { (halved(low, start), halved(high, start)) } else { slice.signed };
+            slice.clone().meeting(slice.unsigned, signed)
         }
         Op::BitConcat => {
             let low = i.immediates[0] as u16;

@@ -115,7 +115,12 @@ fn result(i: &Instruction, o: &[Facts], unknown: Facts) -> Facts {
             Facts::bit((o[0].known() == mask(o[0].width)).then(|| parity(o[0].ones)))
         }
         Op::Cast => cast(&o[0], w, i.immediates[1] == 1),
-        Op::BitSlice => cast(&shifted_right(&o[0], i.immediates[0], false), w, false),
+        Op::BitSlice => {
+            let start = i.immediates[0];
+            let has_sign = u64::from(o[0].signed_width()) <= start + u64::from(w);
+            let signed = has_sign.then(|| (o[0].least >> start, o[0].most >> start));
+            cast(&shifted_right(&o[0], start, false), w, false).with_signed(signed)
+        }
         Op::BitConcat => {
             let low = i.immediates[0] as u32;
             let joined = |low_part: u128, high_part: u128| low_part | high_part << low;
