@@ -91,7 +91,8 @@ fn protocols_are_compared_and_refused() -> Result {
 fn far_parties_sort_level_by_level() -> Result {
     let place = Place::new()?;
     let explained = |size: &str, net: &str| -> Result<u64> {
-        let line = format!("explain sort --param {size} --protocol gmw --memory 64MiB --json --net");
+        let line =
+            format!("explain sort --param {size} --protocol gmw --memory 64MiB --json --net");
         let told = place.run(&format!("{line} {net}"))?.succeeded()?.document()?;
         told["plan"]["costs"]["rounds"].as_u64().ok_or_else(|| "a number of rounds".into())
     };
@@ -100,7 +101,8 @@ fn far_parties_sort_level_by_level() -> Result {
     assert!(near > 2 * (91 * 7), "{near} rounds where rounds cost little");
     let net = "rtt=10ms,bw=1gbit";
     place.run("data sort --param n=100")?.succeeded()?;
-    let line = "run sort --local --protocol gmw --verify --in site_a=site_a.csv --in site_b=site_b.csv";
+    let line =
+        "run sort --local --protocol gmw --verify --in site_a=site_a.csv --in site_b=site_b.csv";
     place.run(&format!("{line} --report run.json --net {net}"))?.succeeded()?;
     let report: serde_json::Value = serde_json::from_str(&place.read("run.json")?)?;
     for party in report["parties"].as_array().ok_or("two parties")? {

@@ -6,21 +6,27 @@
 //! one by one; bounds are integers of 256 bits, in which nothing overflows.
 //!
 //! It proves nothing of the narrowed program: that needed bits are where a claim places them, tests
-//! find by computing both (`tests/narrow.rs`).
+//! find by computing both (`tests/narrow.rs`). What is claimed of carried values, regions, tables and memories
+//! ([`state`]) it proves first.
 //!
 //! Memory: 300 bytes per value.
 
 mod integers;
+mod repeated;
 mod rules;
+mod state;
 
 use std::collections::HashMap;
 use std::io::{Read, Seek};
 
-use phineus_bytecode::ProgramReader;
+use phineus_bytecode::{Instruction, ProgramReader};
 
 use crate::error::Error;
-use crate::narrow::NarrowClaim;
+use crate::narrow::{NarrowClaim, StateClaim, StatePlace};
 use integers::{Integer, at_most, of_signed, of_unsigned, power};
+use state::{KnownState, known_of};
+
+pub use state::check_state;
 
 /// Faults are reported up to this many.
 const FAULTS_MAX: usize = 20;
@@ -71,6 +77,13 @@ impl Known {
             }
         }
         known.settled()
+    }
+
+    /// Within these bounds, too.
+    fn meeting(mut self, unsigned: Bounds, signed: Bounds) -> Known {
+        self.unsigned = meet(self.unsigned, unsigned);
+        self.signed = meet(self.signed, signed);
+        self.settled()
     }
 
     /// With all that bits and bounds say of each other.
@@ -149,6 +162,9 @@ impl Known {
 
     /// One of two values.
     fn either(&self, other: &Known) -> Known {
+        if !self.is_followed() {
+            return Known::nothing(self.width);
+        }
         let pairs = self.bits.iter().zip(&other.bits);
         let bits = pairs.map(|(&a, &b)| if a == b { a } else { None }).collect();
         let span = |a: Bounds, b: Bounds| (least(a.0, b.0), greatest(a.1, b.1));
@@ -166,14 +182,34 @@ impl Known {
         self.unsigned.0 == Integer::ZERO
     }
 
-    /// Returns the first part of a claim that does not follow.
-    fn refutes(&self, claim: &NarrowClaim) -> Option<String> {
-        let claimed = |k: u16| match (claim.zeros >> k & 1, claim.ones >> k & 1) {
+    /// A value of which all that is claimed is true.
+    fn claimed(width: u16, claim: &StateClaim) -> Known {
+        let nothing = Known::nothing(width);
+        if !nothing.is_followed() {
+            return nothing;
+        }
+        let bit = |k: u16| match (claim.zeros >> k & 1, claim.ones >> k & 1) {
+            (0, 0) => None,
+            (_, one) => Some(one == 1),
+        };
+        let unsigned = (of_unsigned(claim.unsigned.0), of_unsigned(claim.unsigned.1));
+        let signed = (of_signed(claim.signed.0), of_signed(claim.signed.1));
+        let known = Known { bits: (0..width).map(bit).collect(), unsigned, signed, ..nothing };
+        known.settled()
+    }
+
+    /// Returns the first part of a claim that does not follow: bits that are 0 and that are 1, unsigned and signed bounds.
+    fn refutes_facts(
+        &self,
+        (zeros, ones): (u128, u128),
+        (unsigned, signed): ((u128, u128), (i128, i128)),
+    ) -> Option<String> {
+        let claimed = |k: u16| match (zeros >> k & 1, ones >> k & 1) {
             (0, 0) => None,
             (_, one) => Some(one == 1),
         };
         if !self.is_followed() {
-            let is_silent = claim.zeros | claim.ones == 0;
+            let is_silent = zeros | ones == 0;
             return (!is_silent).then(|| "it has too many bits to know any".to_owned());
         }
         let wrong = (0..self.width)
@@ -184,8 +220,8 @@ impl Known {
         let outside = |claimed: Bounds, found: Bounds| {
             !(at_most(claimed.0, found.0) && at_most(found.1, claimed.1))
         };
-        let unsigned = (of_unsigned(claim.unsigned.0), of_unsigned(claim.unsigned.1));
-        let signed = (of_signed(claim.signed.0), of_signed(claim.signed.1));
+        let unsigned = (of_unsigned(unsigned.0), of_unsigned(unsigned.1));
+        let signed = (of_signed(signed.0), of_signed(signed.1));
         if outside(unsigned, self.unsigned) {
             return Some(format!("unsigned it is from {:?}", self.unsigned));
         }
@@ -207,29 +243,59 @@ fn meet(a: Bounds, b: Bounds) -> Bounds {
 
 /// Returns the claims about values of `program` that do not follow from it; nothing if all do.
 ///
+/// Of a block of a program of several, `state` is what [`check_state`] has proven of places.
+///
 /// # Errors
 /// If the program cannot be read.
 pub fn check_narrow<R: Read + Seek>(
     program: &mut ProgramReader<R>,
     claims: &[NarrowClaim],
+    state: Option<&[StateClaim]>,
 ) -> Result<Vec<String>, Error> {
     let claims: HashMap<u64, &NarrowClaim> =
         claims.iter().map(|claim| (claim.value, claim)).collect();
-    let mut values: HashMap<u64, Known> = HashMap::new();
-    let (mut faults, mut number) = (Vec::new(), 0u64);
-    program.for_each(|i| -> Result<(), Error> {
-        let operands: Vec<&Known> = i.operands().iter().map(|name| &values[name]).collect();
-        let found = rules::results(i, &operands);
+    let description = program.description().clone();
+    let assumed = known_of(&description, state.unwrap_or_default());
+    let mut places = match state {
+        Some(_) => KnownState::claimed(&assumed),
+        None => KnownState::of_block(&description, !description.is_block),
+    };
+    let mut faults = Vec::new();
+    for_each_known(program, &mut places, |number, i, _, found, _| {
         for (&name, known) in i.results().iter().zip(found) {
-            let fault = claims.get(&name).and_then(|claim| known.refutes(claim));
+            let refutes = |claim: &&NarrowClaim| {
+                let bounds = (claim.unsigned, claim.signed);
+                known.refutes_facts((claim.zeros, claim.ones), bounds)
+            };
+            let fault = claims.get(&name).and_then(refutes);
             if let Some(fault) = fault.filter(|_| faults.len() < FAULTS_MAX) {
                 let op = i.op.info().name;
                 faults.push(format!("instruction {number}, %{name} = {op}: {fault}"));
             }
-            values.insert(name, known);
         }
-        number += 1;
-        Ok(())
     })?;
     Ok(faults)
+}
+
+/// Calls `visit` for each instruction, by number, with what is known of its operands, of its results, and of what it writes to
+/// a place.
+fn for_each_known<R: Read + Seek>(
+    program: &mut ProgramReader<R>,
+    places: &mut KnownState<'_>,
+    mut visit: impl FnMut(u64, &Instruction, &[&Known], &[Known], Option<(StatePlace, Known)>),
+) -> Result<(), Error> {
+    let mut values: HashMap<u64, Known> = HashMap::new();
+    let mut number = 0u64;
+    program.for_each(|i| -> Result<(), Error> {
+        let operands: Vec<&Known> = i.operands().iter().map(|name| &values[name]).collect();
+        let mut found = rules::results(i, &operands);
+        if let Some(known) = places.read(i) {
+            found[0] = known;
+        }
+        let written = places.write(i, &operands);
+        visit(number, i, &operands, &found, written);
+        values.extend(i.results().iter().copied().zip(found));
+        number += 1;
+        Ok(())
+    })
 }

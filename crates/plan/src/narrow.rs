@@ -7,17 +7,22 @@
 //! views of narrower values ([`views`]); what is known is a constant, and what is not needed is left out.
 //!
 //! Facts follow from types, constants and operations alone, never from secrets, so that all parties
-//! narrow alike. Values in arithmetic sharing keep their width. What comes in from other blocks, from
-//! state and from parties is anything of its type.
+//! narrow alike. Values in arithmetic sharing keep their width. What comes in from parties is anything of its
+//! type. What comes in from other blocks, from regions and from tables is what was written there
+//! ([`state`], [`program_state`]).
 //!
 //! Memory: an entry for each value that is alive. Scratch: some bytes per result, compressed.
 
 mod demand;
 mod emit;
 mod facts;
+mod increments;
 mod notes;
+mod program_state;
 mod prospect;
 mod recent;
+mod state;
+mod state_record;
 mod transfer;
 mod views;
 
@@ -37,13 +42,16 @@ use crate::error::Error;
 use crate::name_table::NameTable;
 use crate::scratch::{Position, Scratch, TableBudget};
 
+pub use program_state::find_state;
 pub use prospect::may_narrow;
+pub use state::{StateClaim, StateFacts, StatePlace};
 
 use demand::is_known;
 use emit::Narrowing;
 use facts::Facts;
 use notes::{BlockStack, InstructionNotes, decode, encode, read_facts, write_facts};
-use transfer::results;
+use program_state::ForwardPass;
+use state_record::{FollowedState, StateRecord};
 use views::{Emitter, NarrowedValue};
 
 /// The most instructions between a term and the sum that adds it. The term's operands stay alive that long.
@@ -60,6 +68,8 @@ pub struct NarrowOptions<'a> {
     pub gathers_sums: bool,
     /// Memory for the tables of a pass.
     pub planner_memory_bytes: u64,
+    /// Of a block of a program of several: what is known of all that is read from places.
+    pub state: Option<&'a StateFacts>,
     /// Hears after each instruction of the program how many were written so far.
     pub written_after_each: &'a dyn Fn(u64),
 }
@@ -146,7 +156,16 @@ pub fn narrow<R: Read + Seek + Send, W: Write>(
     let memory = options.planner_memory_bytes;
     let mut facts = BlockStack::new(scratch.file())?;
     let mut tables = scratch.file().tables(memory);
-    find_facts(program, scratch, &mut facts, (&mut tables, memory))?;
+    // What is written in the only block of a program is read nowhere else.
+    let mut own = StateRecord::new(match program.description().is_block {
+        true => StateFacts::unknown(program.description()),
+        false => StateFacts::of_only_block(program.description()),
+    });
+    let state = match options.state {
+        Some(state) => FollowedState::Given(state),
+        None => FollowedState::Running(&mut own),
+    };
+    find_facts(program, scratch, &mut facts, (&mut tables, memory), state)?;
     let mut notes = BlockStack::new(scratch.file())?;
     find_demands(program, &mut facts, &mut notes, &mut tables)?;
     let description = program.description().clone();
@@ -183,32 +202,19 @@ fn find_facts<R: Read + Seek + Send>(
     scratch: &Scratch,
     facts: &mut BlockStack,
     (tables, memory): (&mut TableBudget, u64),
+    state: FollowedState<'_>,
 ) -> Result<(), Error> {
     let mut next_uses = annotate(program, scratch.file(), memory, PortOrder::Given)?;
-    let mut values: NameTable<Facts> = NameTable::new();
+    let mut pass = ForwardPass::new(state);
     let count = program.instruction_count();
-    let (mut index, mut bytes) = (0, Vec::new());
+    let mut bytes = Vec::new();
     for_each_frame(program, &mut next_uses, |instructions, uses| {
         bytes.clear();
         for (i, uses) in instructions.iter().zip(uses) {
-            if i.operands().iter().any(|&operand| !values.contains(operand)) {
-                let what = "an operand is not defined";
-                return Err(Error::Invalid { instruction: index, what });
-            }
-            let mut operands = [Facts::unknown(1); OPERANDS_MAX];
-            for (facts, &name) in operands.iter_mut().zip(i.operands()) {
-                *facts = values[name];
-            }
-            let found = results(i, &operands[..i.operands().len()]);
-            forget(&mut values, i, uses);
-            for (k, &name) in i.results().iter().enumerate() {
-                write_facts(&mut bytes, &found[k]);
-                if uses.results[k] != 0 {
-                    values.insert(name, found[k]);
-                }
-            }
-            index += 1;
-            values.count(tables, facts.memory_bytes(), Position { read: index, all: count })?;
+            let found = pass.step(i, uses)?;
+            found[..i.result_count()].iter().for_each(|found| write_facts(&mut bytes, found));
+            let position = Position { read: pass.index(), all: count };
+            pass.values.count(tables, facts.memory_bytes(), position)?;
         }
         facts.push(&bytes)
     })

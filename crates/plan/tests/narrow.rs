@@ -4,6 +4,7 @@
 //! Random programs, whose inputs are often extended from narrow ones and masked, are computed in the clear before
 //! and after, on inputs at the boundaries of their types. See docs/planning.md, section 11.
 
+mod claims;
 mod oracle;
 
 use std::collections::HashMap;
@@ -19,12 +20,12 @@ use phineus_plan::{
     NarrowClaim, NarrowOptions, Scratch, check_narrow, may_narrow, narrow, rewrite,
 };
 
+use claims::{Fault, and_gates, holds, is_placed};
+
 /// Number of programs in an ordinary test.
 const PROGRAMS: u64 = 4000;
 /// Sets of inputs that each program is computed on.
 const INPUTS: u64 = 4;
-
-type Fault = String;
 
 /// A program, and the next name of a value.
 struct ProgramEditor<'a> {
@@ -194,13 +195,6 @@ fn meaning_with(
     (values, given)
 }
 
-/// Any cost, the same each time: each form of an operation must be right, not only the cheapest.
-fn and_gates(seed: u64, i: &Instruction) -> u64 {
-    let key = (i.op as u64) << 16 | u64::from(i.element.width()) << 1;
-    let key = key | u64::from(i.element.is_signed());
-    SeededRng::new(seed ^ SeededRng::new(key).next_u64()).below(1000)
-}
-
 /// A narrowed program, and what was relied on.
 fn narrowed(
     program: &[Instruction],
@@ -216,6 +210,7 @@ fn narrowed(
         has_rounds,
         gathers_sums: true,
         planner_memory_bytes: 64 << 20,
+        state: None,
         written_after_each: &|_| (),
     };
     let mut claims = Vec::new();
@@ -249,58 +244,7 @@ fn unproven(
 ) -> Vec<Fault> {
     let bytes = to_bytes(FileKind::Program, program, description).expect("in memory");
     let mut reader = ProgramReader::open(Cursor::new(bytes)).expect("just written");
-    check_narrow(&mut reader, claims).expect("just written")
-}
-
-/// A lane as a signed integer, if 128 bits hold it.
-fn signed(value: u128, width: u16) -> i128 {
-    let shift = 128 - u32::from(width);
-    ((value << shift) as i128) >> shift
-}
-
-/// Holds a claim against the lanes of the value.
-fn holds(claim: &NarrowClaim, lanes: &[Lane], width: u16) -> Result<(), Fault> {
-    if width > 128 {
-        return Ok(());
-    }
-    for lane in lanes {
-        let value = u128::try_from(*lane).expect("it has as many bits");
-        let is_known = value & claim.zeros == 0 && value & claim.ones == claim.ones;
-        let is_within = (claim.unsigned.0..=claim.unsigned.1).contains(&value);
-        let is_signed_within = (claim.signed.0..=claim.signed.1).contains(&signed(value, width));
-        if !(is_known && is_within && is_signed_within) {
-            return Err(format!("a lane is {value:#x}, and claimed is {claim:x?}"));
-        }
-    }
-    Ok(())
-}
-
-/// Holds the needed bits of a value against those of the narrowed program.
-fn is_placed(
-    claim: &NarrowClaim,
-    (lanes, width): (&[Lane], u16),
-    values: &HashMap<u64, Lanes>,
-) -> Result<(), Fault> {
-    for (k, lane) in lanes.iter().enumerate() {
-        let bit = |at: u16| match claim.place {
-            None => claim.ones >> at & 1 == 1,
-            Some(place) if at < place.offset => claim.ones >> at & 1 == 1,
-            Some(place) => {
-                let (source, last) = (values[&place.name][k], place.length - 1);
-                let bit = |at: u16| source.bit(usize::from(place.start + at));
-                match at - place.offset {
-                    inner if inner <= last => bit(inner),
-                    _ => place.is_signed && bit(last),
-                }
-            }
-        };
-        let is_needed = |at: u16| width > 128 || claim.demanded >> at & 1 == 1;
-        if let Some(wrong) = (0..width).find(|&at| is_needed(at) && bit(at) != lane.bit(at.into()))
-        {
-            return Err(format!("bit {wrong} of lane {k} is {}: {claim:x?}", bit(wrong)));
-        }
-    }
-    Ok(())
+    check_narrow(&mut reader, claims, None).expect("just written")
 }
 
 /// A program by the rules of rewriting, if one applies.
@@ -673,6 +617,7 @@ fn programs_that_cannot_be_narrowed_are_left_alone() {
             has_rounds: false,
             gathers_sums: true,
             planner_memory_bytes: 64 << 20,
+            state: None,
             written_after_each: &|_| (),
         };
         let made = narrow(&mut reader, Vec::new(), &scratch, options, |_| ()).expect("in memory");

@@ -434,6 +434,7 @@ fn chosen_sharings_change_no_value() {
                 has_rounds: true,
                 gathers_sums: false,
                 planner_memory_bytes: MEMORY,
+                state: None,
                 written_after_each: &|_| (),
             };
             narrow(program, Vec::new(), &scratch, options, |claim| widths.note(claim))?;

@@ -51,6 +51,7 @@ fn modelled(bytes: &[u8]) -> (SharingModel, f64) {
         has_rounds: true,
         gathers_sums: false,
         planner_memory_bytes: MEMORY,
+        state: None,
         written_after_each: &|_| (),
     };
     let made = narrow(&mut program, std::io::sink(), &scratch, options, |claim| widths.note(claim));

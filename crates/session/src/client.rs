@@ -24,7 +24,7 @@ use crate::execute::{traffic_of, unrevealed};
 use crate::failure::{Failure, codes};
 use crate::memory_budget::{BudgetParameters, does_not_fit};
 use crate::metered::{CounterSnapshot, Metered, PhaseFigures, close_all};
-use crate::planning::{OrderingBounds, narrowed, ordered, planner_memory};
+use crate::planning::{OrderingBounds, blocks_with_state, narrowed, ordered, planner_memory};
 use crate::program_file::{FileProgramReader, ProgramFile};
 use crate::progress::{ComputationWatch, Progress};
 use crate::protocol::{BlockRuns, ClientDriver, ClientInputs, CostTerms, Protocol};
@@ -109,6 +109,8 @@ impl ClientPass {
             (FileKind::Planned, _) => Ok(traced.clone()),
             (FileKind::Program, None) => order_block(traced),
             (FileKind::Program, Some(blocks)) => {
+                let optimised = (protocol, situation.variant);
+                let blocks = blocks_with_state(blocks, optimised, planner, scratch)?;
                 let parts = blocks.parts.iter().map(order_block).collect::<Result<_, Failure>>()?;
                 let blocks = TracedBlocks { flow: blocks.flow.clone(), parts };
                 Ok(TracedFile { blocks: Some(Arc::new(blocks)), ..traced.clone() })

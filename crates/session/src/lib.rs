@@ -40,6 +40,7 @@ pub mod level_order;
 pub mod memories;
 pub mod memory_budget;
 pub mod memory_choice;
+mod memory_columns;
 mod memory_loops;
 pub mod memory_pool;
 pub mod memory_watch;

@@ -13,6 +13,7 @@ use phineus_oblivious::memory::{
     instructions_of_a_turn, sample, usages,
 };
 use phineus_ot::FieldBits;
+use phineus_plan::limits::PLANNER_MEMORY_BYTES;
 use phineus_plan::{Scratch, ScratchFile};
 use phineus_tables::quantity;
 
@@ -20,6 +21,7 @@ use crate::agreement::plain;
 use crate::choices::{OtExtension, ProtocolVariant};
 use crate::failure::{Exit, Failure, codes};
 use crate::memory_choice::{MemoryChoice, MemoryPrice};
+use crate::memory_columns::NarrowedColumns;
 use crate::memory_loops::AccessedBlocks;
 use crate::planned::PlannedFile;
 use crate::planning::{magnitude_bits, openers};
@@ -54,6 +56,10 @@ pub fn expanded(
     }
     let terms = memory_terms(protocol, variant, traced.computing);
     let blocks = AccessedBlocks::of(traced)?;
+    let memory_bytes = plan.limit_bytes.min(PLANNER_MEMORY_BYTES);
+    let narrowed =
+        NarrowedColumns::of((traced, &blocks), (protocol, variant), memory_bytes, scratch)?;
+    let traced = &narrowed.traced;
     let usages = usages(&mut blocks.readers()?, &blocks.times)?;
     let memories = traced.description.memories.iter().zip(usages);
     let (mut choices, mut tables): (Vec<MemoryChoice>, usize) = (Vec::new(), 0);
@@ -78,7 +84,8 @@ pub fn expanded(
     Ok((written, choices))
 }
 
-/// `traced` with the methods that the description of a plan names; itself if it has other memories.
+/// `traced` with the methods that the description of a plan names, and what cannot be proven of the widths of their columns;
+/// itself if it has other memories.
 ///
 /// # Errors
 /// If a method is none for such a memory under the plan's protocol.
@@ -86,7 +93,7 @@ pub fn expanded_as(
     traced: TracedFile,
     plan: &Description,
     scratch: &Scratch,
-) -> Result<TracedFile, Failure> {
+) -> Result<(TracedFile, Vec<String>), Failure> {
     let methods: Option<Vec<MemoryMethod>> =
         plan.memories.iter().map(|memory| memory.method).collect();
     match methods.filter(|methods| methods.len() == traced.description.memories.len()) {
@@ -96,14 +103,18 @@ pub fn expanded_as(
             let variant = ProtocolVariant::stated(figures);
             let terms = memory_terms(protocol, variant, plan.computing());
             let blocks = AccessedBlocks::of(&traced)?;
+            let (run, memory_bytes) = ((protocol, variant), PLANNER_MEMORY_BYTES);
+            let narrowed = NarrowedColumns::of((&traced, &blocks), run, memory_bytes, scratch)?;
+            let (traced, unproven) = (&narrowed.traced, narrowed.unproven(&blocks)?);
             // Whoever made the plan may have named a method that tells a party rows that it must not learn.
             let usages = usages(&mut blocks.readers()?, &blocks.times)?;
             for (memory, &method) in traced.description.memories.iter().zip(usages).zip(&methods) {
                 check(memory, method, (protocol, terms))?;
             }
-            with_methods((&traced, &blocks), (&methods, terms), protocol, scratch)
+            let written = with_methods((traced, &blocks), (&methods, terms), protocol, scratch)?;
+            Ok((written, unproven))
         }
-        _ => Ok(traced),
+        _ => Ok((traced, Vec::new())),
     }
 }
 

@@ -29,7 +29,9 @@ use crate::traced::{TracedFile, client_tables_bytes, largest_tables_bytes};
 use self::blocks::{open_blocks, plan_blocks};
 use self::garbling::GarblingPlanner;
 use attempt::plan_once;
-pub use narrowing::{family_of, narrowed, narrowed_with_lines, unproven_facts};
+pub use narrowing::{
+    blocks_with_state, family_of, narrowed, narrowed_with_lines, unproven_facts, unproven_state,
+};
 pub use ordering::{Ordered, OrderingBounds, magnitude_bits, ordered, unproven_ranges};
 pub use sharings::{sharing_model, with_sharings, with_stated_sharings};
 use state::{check_state, check_tables};

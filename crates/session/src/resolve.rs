@@ -287,6 +287,7 @@ pub fn ready(file: &ProgramFile) -> Result<TracedFile, Failure> {
         kind: reader.kind(),
         blocks: None,
         sources: None,
+        state: None,
     })
 }
 
@@ -387,5 +388,6 @@ pub fn trace_for(
         description: traced.description,
         hash: traced.written.hash,
         kind: FileKind::Program,
+        state: None,
     })
 }

@@ -12,7 +12,7 @@ use phineus_plan::Scratch;
 
 use crate::choices::ProtocolVariant;
 use crate::failure::{Failure, codes};
-use crate::planning::{family_of, narrowed_with_lines};
+use crate::planning::{blocks_with_state, family_of, narrowed_with_lines};
 use crate::protocol::Protocol;
 use crate::protocol::list::GARBLED;
 use crate::traced::TracedFile;
@@ -101,6 +101,7 @@ pub fn costliest_lines(
         }
         Some(blocks) => {
             let times = blocks.flow.times_or_once();
+            let blocks = blocks_with_state(blocks, optimised, STAGE_MEMORY_BYTES, scratch)?;
             for (number, part) in blocks.parts.iter().enumerate() {
                 let lines = sources.blocks.get(number).unwrap_or(&none);
                 costs.add(part, optimised, (lines, times[number]), scratch)?;

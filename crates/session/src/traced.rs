@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use phineus_bytecode::{BlockDirectory, Column, Description, FileKind, Flow, Hash, Table};
 use phineus_frontend::SourceMap;
-use phineus_plan::ScratchFile;
+use phineus_plan::{ScratchFile, StateFacts};
 
 use crate::failure::{Failure, codes};
 use crate::program_file::ProgramFile;
@@ -26,6 +26,8 @@ pub struct TracedFile {
     pub blocks: Option<Arc<TracedBlocks>>,
     /// Source lines of the instructions, if they were noted.
     pub sources: Option<Arc<SourceMap>>,
+    /// Of a block: what is known of what blocks hand on, if it was found.
+    pub state: Option<Arc<StateFacts>>,
 }
 
 impl TracedFile {
@@ -53,6 +55,13 @@ impl TracedBlocks {
         };
         TracedBlocks { flow: self.flow.clone(), parts: self.parts.iter().map(part).collect() }
     }
+
+    /// Returns these blocks with what is known of what they hand on.
+    pub fn with_state(&self, state: StateFacts) -> TracedBlocks {
+        let state = Some(Arc::new(state));
+        let part = |part: &TracedFile| TracedFile { state: state.clone(), ..part.clone() };
+        TracedBlocks { flow: self.flow.clone(), parts: self.parts.iter().map(part).collect() }
+    }
 }
 
 /// The blocks of `file`, and what they have in common; nothing if it is a program of one.
@@ -72,7 +81,8 @@ pub fn traced_blocks(
         let reader = file.reader()?;
         let (description, hash, kind) =
             (reader.description().clone(), reader.hash(), reader.kind());
-        Ok(TracedFile { file, description, hash, kind, computing, blocks: None, sources: None })
+        let (blocks, sources, state) = (None, None, None);
+        Ok(TracedFile { file, description, hash, kind, computing, blocks, sources, state })
     };
     let parts = blocks.places.iter().enumerate().map(part).collect::<Result<_, Failure>>()?;
     Ok(Some(TracedFile {
@@ -83,6 +93,7 @@ pub fn traced_blocks(
         computing,
         blocks: Some(Arc::new(TracedBlocks { flow: blocks.flow, parts })),
         sources: None,
+        state: None,
     }))
 }
 

@@ -199,7 +199,8 @@ pub(crate) fn check_file(
         let plan = traced.description.plan.as_ref();
         let wanted = plan.map(|plan| plan.program_hash.clone()).unwrap_or_default();
         let (source, clients) = owned_as(source, &traced, &scratch)?;
-        let source = memories::expanded_as(source, &traced.description, &scratch)?;
+        let (source, unproven) = memories::expanded_as(source, &traced.description, &scratch)?;
+        faults.extend(unproven);
         let source = shared_as(source, &traced.description, &scratch)?;
         let (source, misordered) = in_rounds(source, &traced.description, &scratch)?;
         faults.extend(misordered);
@@ -269,12 +270,12 @@ fn check_blocks(
     scratch: &Scratch,
 ) -> Result<Vec<String>, Failure> {
     let (source, _) = owned_as(source_of(registry, arguments, planned)?, planned, scratch)?;
-    let source = memories::expanded_as(source, &planned.description, scratch)?;
+    let (source, unproven) = memories::expanded_as(source, &planned.description, scratch)?;
     let source = shared_as(source, &planned.description, scratch)?;
     let Some(meant) = source.blocks.as_ref().filter(|meant| meant.flow == blocks.flow) else {
         return Ok(vec!["the plan's blocks follow each other in another order".to_owned()]);
     };
-    let mut faults = Vec::new();
+    let mut faults = unproven;
     let described = |description: &Description| Description {
         plan: None,
         // Planning chooses the sharing of what is carried, and of what lies in regions.
@@ -286,6 +287,11 @@ fn check_blocks(
         let what = "the plan's parties, tables or receivers are others than the program's";
         faults.push(what.to_owned());
     }
+    let plan = planned.description.plan.as_ref();
+    let protocol = plan.map_or(protocols::CLEAR, Protocol::of_verified_plan);
+    let optimised = (protocol, plan.map_or_else(Default::default, ProtocolVariant::stated));
+    let meant = planning::blocks_with_state(meant, optimised, PLANNER_MEMORY_BYTES, scratch)?;
+    faults.extend(planning::unproven_state(&meant)?);
     for (number, (source, part)) in meant.parts.iter().zip(&blocks.parts).enumerate() {
         let (source, found) = in_rounds(source.clone(), &planned.description, scratch)?;
         faults.extend(found);

@@ -8,8 +8,11 @@ mod expanded_memory;
 
 use std::io::{Read, Seek, Write};
 
-use phineus_bytecode::{Description, Flow, Instruction, MemoryMethod, Op, ProgramReader, Sharing};
-use phineus_frontend::{ProgramError, Traced, Tracer};
+use phineus_bytecode::{
+    Description, ElementType, Flow, Instruction, Lanes, MemoryMethod, Op, ProgramReader, Sharing,
+    mask_of,
+};
+use phineus_frontend::{ProgramError, Traced, Tracer, Value};
 
 use super::accesses::{AccessKind, BlockAccesses, for_each_access};
 use super::period::MemoryTerms;
@@ -38,6 +41,8 @@ pub enum Unrolling<'a> {
 
 /// Writes a program to `output` without operations on memories: the one with index `i` is accessed by method
 /// `methods[i]`, as the description then says, on these terms.
+///
+/// Columns of memories may be narrower than the cells that the program accesses, if all cells fit.
 ///
 /// Memory: some 100 bytes for each access and each constant of one lane, besides what the methods keep for a memory.
 ///
@@ -199,19 +204,23 @@ impl Expansion {
         let operand = || self.copying.operand(instruction, memory.is_scanned());
         match instruction.op {
             Op::MemorySet => {
-                let cells = operand();
-                let constants = self.copying.constant(instruction);
-                memory.set(column, ([row, stride], old_stride), cells, constants);
+                let element = memory.column(column);
+                let cells = stored(&operand(), element);
+                let constants = self.copying.constant(instruction).map(|lanes| cut(lanes, element));
+                memory.set(column, ([row, stride], old_stride), cells, constants.as_ref());
             }
             Op::MemoryOpen | Op::MemoryFollow => {
                 let index = operand();
                 memory.open(&self.tracer, &index);
             }
             Op::MemoryChange => {
-                let cell = operand();
+                let cell = stored(&operand(), memory.column(column));
                 memory.change(column, cell);
             }
-            Op::MemoryCell => self.copying.replace(instruction, &memory.cell(column)),
+            Op::MemoryCell => {
+                let cell = read(&memory.cell(column), memory.column(column), instruction.element);
+                self.copying.replace(instruction, &cell);
+            }
             Op::MemoryNext => self.copying.replace(instruction, &memory.next()),
             Op::MemoryLink => {
                 let link = memory.link(&self.tracer, column as u64);
@@ -219,5 +228,26 @@ impl Expansion {
             }
             op => unreachable!("{} is not about a memory", op.info().name),
         }
+    }
+}
+
+/// Cells of the program as a column stores them.
+fn stored(cells: &Value, column: ElementType) -> Value {
+    match cells.width() == column.width() {
+        true => cells.clone(),
+        false => cells.cast(column),
+    }
+}
+
+/// Constants as a column stores them.
+fn cut(lanes: &Lanes, column: ElementType) -> Lanes {
+    lanes.iter().map(|&lane| lane & mask_of(column.width())).collect()
+}
+
+/// A cell of a column as a cell of the program, of type `element`.
+fn read(cell: &Value, column: ElementType, element: ElementType) -> Value {
+    match cell.width() == element.width() {
+        true => cell.clone(),
+        false => cell.with_sign(column.is_signed()).cast(element),
     }
 }

@@ -101,14 +101,24 @@ fn result(i: &Instruction, o: &[&Known], nothing: &Known) -> Known {
         Op::Cast => cast(o[0], w, i.immediates[1] == 1),
         Op::BitSlice => {
             let start = i.immediates[0] as u16;
-            cast(&right(o[0], start, false), w, false)
+            let slice = cast(&right(o[0], start, false), w, false);
+            // If copies of the sign are left out alone, the integer is halved so many times.
+            let (low, high) = o[0].signed;
+            let end = power(start + w - 1);
+            let has_sign = at_most(end.wrapping_neg(), low) && at_most(high, end - Integer::ONE);
+            let signed =
+                if has_sign { (halved(low, start), halved(high, start)) } else { slice.signed };
+            slice.clone().meeting(slice.unsigned, signed)
         }
         Op::BitConcat => {
             let low = i.immediates[0] as u16;
             let joined = [&o[0].bits[..], &o[1].bits[..]].concat();
             let at = |low_part: Integer, high_part: Integer| low_part + high_part * power(low);
-            let (a, b) = (o[0].unsigned, o[1].unsigned);
-            Known::of(w, joined, &[Some((at(a.0, b.0), at(a.1, b.1)))])
+            let (a, b, signed) = (o[0].unsigned, o[1].unsigned, o[1].signed);
+            let unsigned = (at(a.0, b.0), at(a.1, b.1));
+            let high = |part: Integer| times(part, power(low)).expect("256 bits hold it");
+            let signed = (a.0.wrapping_add(high(signed.0)), a.1.wrapping_add(high(signed.1)));
+            Known::of(w, joined, &[]).meeting(unsigned, signed)
         }
         Op::Reshape if o[0].width == w => o[0].clone(),
         Op::ReversePieces => {

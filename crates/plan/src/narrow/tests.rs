@@ -172,3 +172,14 @@ fn transfer_functions_admit_all_results() {
         }
     }
 }
+
+/// A 0 of 128 bits that is shifted by at least 128 places was shifted by as many bits as a `u128` has, which stopped the
+/// planner.
+#[test]
+fn zero_is_shifted_by_any_amount() {
+    let mut i = Instruction::new(Op::ShiftLeftBy, ElementType::unsigned(128), 1);
+    i.immediates[0] = 8;
+    (i.operands, i.results) = ([0, 1, 0], [2, 0]);
+    let amount = Facts::unknown(8).with_unsigned(Some((130, 140)));
+    assert_eq!(results(&i, &[Facts::constant(128, 0), amount])[0].as_constant(), Some(0));
+}

@@ -115,13 +115,20 @@ fn result(i: &Instruction, o: &[Facts], unknown: Facts) -> Facts {
             Facts::bit((o[0].known() == mask(o[0].width)).then(|| parity(o[0].ones)))
         }
         Op::Cast => cast(&o[0], w, i.immediates[1] == 1),
-        Op::BitSlice => cast(&shifted_right(&o[0], i.immediates[0], false), w, false),
+        Op::BitSlice => {
+            let start = i.immediates[0];
+            let has_sign = u64::from(o[0].signed_width()) <= start + u64::from(w);
+            let signed = has_sign.then(|| (o[0].least >> start, o[0].most >> start));
+            cast(&shifted_right(&o[0], start, false), w, false).with_signed(signed)
+        }
         Op::BitConcat => {
             let low = i.immediates[0] as u32;
             let joined = |low_part: u128, high_part: u128| low_part | high_part << low;
             let (zeros, ones) = (joined(o[0].zeros, o[1].zeros), joined(o[0].ones, o[1].ones));
             let bounds = (joined(o[0].low, o[1].low), joined(o[0].high, o[1].high));
-            unknown.with_bits(zeros, ones).with_unsigned(Some(bounds))
+            let signed = |low_part: u128, high_part: i128| low_part as i128 | high_part << low;
+            let signed = (signed(o[0].low, o[1].least), signed(o[0].high, o[1].most));
+            unknown.with_bits(zeros, ones).with_unsigned(Some(bounds)).with_signed(Some(signed))
         }
         // Bits move to other lanes.
         Op::Reshape if o[0].width == w => o[0],
@@ -412,7 +419,7 @@ fn shifted_left_by(a: &Facts, by: &Facts) -> Facts {
     let (fewest, most) = (clamped(by.low, w), clamped(by.high, w));
     let zeros = mask((a.trailing_zeros() + fewest as u16).min(w));
     let fits = u64::from(bit_length(a.high)) + most <= u64::from(w);
-    let unsigned = fits.then(|| (a.low << fewest, a.high << most.min(127)));
+    let unsigned = fits.then(|| (a.low << fewest.min(127), a.high << most.min(127)));
     let unsigned = if a.high == 0 { Some((0, 0)) } else { unsigned };
     Facts::unknown(w).with_bits(zeros, 0).with_unsigned(unsigned)
 }

@@ -24,7 +24,7 @@ use phineus_plan::{Assignment, Scratch, carried_in_field, stored_in_field};
 use phineus_protocols::bmr::costs::totals::GARBLING_ROUNDS;
 use phineus_protocols::{garbled, mixed};
 
-use super::{magnitude_bits, masks, plan_block_within};
+use super::{blocks_with_state, magnitude_bits, masks, plan_block_within, planner_memory};
 use crate::choices::{NarrowMasks, ProtocolVariant};
 use crate::distance::are_too_far;
 use crate::failure::{Failure, Remedy, RunField, codes};
@@ -138,6 +138,8 @@ pub fn plan_blocks(
     let is_chosen = masks != situation.variant.masks;
     let situation =
         &BudgetParameters { variant: ProtocolVariant { masks, ..situation.variant }, ..*situation };
+    let planner = planner_memory(situation)?;
+    let blocks = blocks_with_state(&blocks, (protocol, situation.variant), planner, scratch)?;
     let files: Vec<ProgramFile> = blocks.parts.iter().map(|part| part.file.clone()).collect();
     let sharing = |element| match representation {
         Representation::Sharings(assignment) => assignment.carried(element).sharing(),

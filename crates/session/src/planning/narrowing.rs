@@ -7,14 +7,14 @@ use phineus_bytecode::{ElementType, Instruction, Op, Optimisation, Sharing, Shar
 use phineus_engine::bits::{Family, record};
 use phineus_frontend::LineRun;
 use phineus_plan::{
-    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, assign, check_narrow,
-    may_narrow, narrow, rewrite,
+    Assignment, NarrowClaim, NarrowOptions, Narrowed, Rewritten, Scratch, StateClaim, StateFacts,
+    assign, check_narrow, check_state, find_state, may_narrow, narrow, rewrite,
 };
 
 use crate::choices::ProtocolVariant;
 use crate::failure::Failure;
 use crate::protocol::{Protocol, Representation};
-use crate::traced::TracedFile;
+use crate::traced::{TracedBlocks, TracedFile};
 
 /// How programs are narrowed under a protocol.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -174,6 +174,34 @@ impl LinesOfStage<'_> {
     }
 }
 
+/// `blocks` with what is known of what they hand on, if they are narrowed.
+pub fn blocks_with_state(
+    blocks: &TracedBlocks,
+    optimised: (Protocol, ProtocolVariant),
+    planner_memory_bytes: u64,
+    scratch: &Scratch,
+) -> Result<TracedBlocks, Failure> {
+    let is_narrowed = Narrows::of(&blocks.parts[0], optimised).is_some();
+    let state = match is_narrowed {
+        true => {
+            let readers = blocks.parts.iter().map(|part| part.file.reader());
+            let mut readers = readers.collect::<Result<Vec<_>, Failure>>()?;
+            find_state(&mut readers, &blocks.flow, scratch, planner_memory_bytes)?
+        }
+        false => StateFacts::default(),
+    };
+    Ok(blocks.with_state(state))
+}
+
+/// Claims about what `blocks` hand on that cannot be proven.
+pub fn unproven_state(blocks: &TracedBlocks) -> Result<Vec<String>, Failure> {
+    let Some(state) = &blocks.parts[0].state else { return Ok(Vec::new()) };
+    let claims: Vec<StateClaim> = state.claims().collect();
+    let readers = blocks.parts.iter().map(|part| part.file.reader());
+    let mut readers = readers.collect::<Result<Vec<_>, Failure>>()?;
+    Ok(check_state(&mut readers, &blocks.flow, &claims)?)
+}
+
 /// Claims about values, made in narrowing `traced`, that cannot be proven.
 pub fn unproven_facts(
     traced: &TracedFile,
@@ -191,7 +219,9 @@ pub fn unproven_facts(
     let rewritten = rewritten(traced, planner_memory_bytes, scratch, |_| ())?;
     let program = rewritten.as_ref().unwrap_or(traced);
     narrow_with(program, (options, &|_| ()), planner_memory_bytes, scratch, claim)?;
-    Ok(check_narrow(&mut program.file.reader()?, &claims)?)
+    let state: Option<Vec<StateClaim>> =
+        program.state.as_ref().map(|state| state.claims().collect());
+    Ok(check_narrow(&mut program.file.reader()?, &claims, state.as_deref())?)
 }
 
 /// As [`narrowed`], without rewriting: `claim` hears what is relied on about each value of `traced`.
@@ -240,7 +270,9 @@ impl Narrows {
         scratch: &Scratch,
     ) -> Result<Option<Narrows>, Failure> {
         let Some(narrows) = Narrows::of(traced, optimised) else { return Ok(None) };
-        let may = may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)?;
+        let is_known = traced.state.as_ref().is_some_and(|state| state.is_anything_known());
+        let may =
+            is_known || may_narrow(&mut traced.file.reader()?, scratch, planner_memory_bytes)?;
         Ok(may.then_some(narrows))
     }
 
@@ -279,6 +311,7 @@ fn narrow_with(
         has_rounds,
         gathers_sums,
         planner_memory_bytes,
+        state: program.state.as_deref(),
         written_after_each,
     };
     let (reader, output) = (&mut program.file.reader()?, scratch.file());

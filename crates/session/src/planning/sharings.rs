@@ -8,7 +8,7 @@ use phineus_plan::{
 };
 use phineus_protocols::mixed::{MixedSharingCosts, SharingTerms};
 
-use super::narrowing::claims_of_narrowing;
+use super::narrowing::{blocks_with_state, claims_of_narrowing};
 use crate::choices::ProtocolVariant;
 use crate::failure::Failure;
 use crate::protocol::Protocol;
@@ -46,6 +46,8 @@ pub fn sharing_model(
         None => collect(traced, 1)?,
         Some(blocks) => {
             let times = blocks.flow.times_or_once();
+            let run = (protocol, variant);
+            let blocks = blocks_with_state(blocks, run, planner_memory_bytes, scratch)?;
             blocks.parts.iter().zip(times).try_for_each(|(part, times)| collect(part, times))?;
         }
     }

@@ -232,6 +232,11 @@ impl ExpandedMemory {
         }
     }
 
+    /// The type of the cells of a column as they are stored.
+    pub(super) fn column(&self, column: usize) -> ElementType {
+        self.columns[column]
+    }
+
     pub(super) fn cell(&mut self, column: usize) -> Value {
         let limbs = self.limbs.of_column(column);
         let limbs = limbs.map(|limb| self.limb(limb)).collect();

@@ -56,6 +56,7 @@ fn narrowing_adds_no_ands() {
                 has_rounds,
                 gathers_sums: true,
                 planner_memory_bytes: 64 << 20,
+                state: None,
                 written_after_each: &|_| (),
             };
             let mut reader = ProgramReader::open(Cursor::new(&bytes)).expect("just written");
