@@ -403,6 +403,31 @@ fn sums_with_constants_are_right() {
     }
 }
 
+/// A quotient of values that fill their type makes no value of more than 4096 wires: 704 lanes of 5 bits, of which two count.
+#[test]
+fn quotients_of_full_values_are_no_wider() {
+    let (element, lanes) = (ElementType::unsigned(5), 704);
+    let of = |op: Op, operands: [u64; 2], results: u64, immediate: u64| {
+        let mut i = Instruction::new(op, element, lanes);
+        i.operands[..2].copy_from_slice(&operands);
+        (i.results[0], i.immediates[0]) = (results, immediate);
+        i
+    };
+    let program = [
+        of(Op::Load, [0; 2], 0, 0),
+        of(Op::Constant, [0; 2], 1, 3),
+        of(Op::And, [0, 1], 2, 0),
+        of(Op::Div, [2, 1], 3, 0),
+        of(Op::Output, [3, 0], 0, 0),
+    ];
+    let (made, _) = narrowed(&program, &description_of(&program), 1).expect("it can be narrowed");
+    let widest = made.iter().map(|i| u32::from(i.element.width()) * i.lanes).max();
+    assert!(widest <= Some(4096), "{made:?}");
+    let all = |_: &Instruction| (0..lanes).map(|lane| Lane::from(u128::from(lane % 32))).collect();
+    let [before, after] = [&program[..], &made].map(|program| meaning_with(program, all).1);
+    assert_eq!(before, after);
+}
+
 /// A random program of few operations that count and sum bits, most of whose values are used once.
 fn program_of_sums(random: &mut SeededRng) -> (Vec<Instruction>, Description) {
     let mut made: Vec<Instruction> = Vec::new();

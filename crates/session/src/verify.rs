@@ -254,8 +254,12 @@ pub fn in_the_clear(
     }
     let terms = PlanParameters { limit_bytes, net: None, is_dealt: false, is_compared: true };
     let run = (CLEAR, variant);
+    // What has been traced needs no code any more, and neither does what has been planned.
+    phineus_engine::release_code();
     let (traced, _) = expanded(&traced, run, terms, scratch)?;
-    plan_within(&traced, CLEAR, &situation, scratch)
+    let planned = plan_within(&traced, CLEAR, &situation, scratch);
+    phineus_engine::release_code();
+    planned
 }
 
 /// The failure of an answer that is wrong.

@@ -35,6 +35,19 @@ pub(super) struct Reciprocal {
     pub(super) cost: u64,
 }
 
+impl Reciprocal {
+    /// Bits of the widest value that a division of `width` bits makes.
+    pub(super) fn widest(&self, width: u16) -> u16 {
+        match self.window {
+            Some(_) => width + CHAIN_BITS,
+            None => (2 * width.max(bit_length(self.factor))).max(width + 1),
+        }
+    }
+}
+
+/// With three bits for the largest digit and one for the sign, a sum with a carry from below fits.
+const CHAIN_BITS: u16 = 4;
+
 /// Digits of an odd or even factor from the lowest on, each with its position: odd, below `2^(window - 1)` in
 /// magnitude, any two of them at least `window` positions apart.
 fn digits(factor: u128, window: u32) -> Vec<(u16, i64)> {
@@ -121,8 +134,7 @@ where
         digits: &[(u16, i64)],
         shift: u16,
     ) -> Result<Wide, Error> {
-        // With three bits for the largest digit and one for the sign, a sum with a carry from below fits.
-        let width = x.1 + 4;
+        let width = x.1 + CHAIN_BITS;
         let mut multiples = vec![self.extended(i, x, (width, false))?];
         let largest = digits.iter().map(|(_, digit)| digit.unsigned_abs()).max().unwrap_or(1);
         if largest > 1 {

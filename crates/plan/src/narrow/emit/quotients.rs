@@ -1,6 +1,6 @@
 //! Quotients and remainders.
 
-use phineus_bytecode::limits::RESULTS_MAX;
+use phineus_bytecode::limits::{RESULTS_MAX, VALUE_WIRES_MAX};
 use phineus_bytecode::{ElementType, Instruction, Op};
 
 use super::{Narrowing, ResultViews};
@@ -83,7 +83,11 @@ where
         if divisor < 2 || divisor.is_power_of_two() {
             return Ok(None);
         }
-        let Some(reciprocal) = self.reciprocal(divisor, width) else { return Ok(None) };
+        let reciprocal = self.reciprocal(divisor, width).filter(|reciprocal| {
+            let wires = u64::from(reciprocal.widest(width)) * u64::from(i.lanes);
+            wires <= VALUE_WIRES_MAX.into()
+        });
+        let Some(reciprocal) = reciprocal else { return Ok(None) };
         let form = (divisor, reciprocal);
         let cost = self.cost_by_constant(wanted.map(|e| e.is_some()), form, (width, is_signed));
         let divided = if is_signed { signed_width_of_quotient(&a, &b) } else { width };
