@@ -1,4 +1,4 @@
-//! Schedules: each operation gets a cycle, ports, and a place for its result ([`schedule`]).
+//! Schedules: each operation gets a cycle, ports, and a place for its result.
 //!
 //! List scheduling by the longest path to a sink (`scheduler.rs`). If labels live in the order of the operations than fit
 //! into the wire memory, the host stores some for a time (`spill.rs`).
