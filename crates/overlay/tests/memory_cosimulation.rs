@@ -125,7 +125,11 @@ fn wrong_memory_stops_the_device() {
             let mut damaged = stream.clone();
             damaged.quads[size * 50 + 1] ^= 1 << random.below(64);
             device.put_memory(&MemoryImage::new(&damaged, 4096), fast(cells));
-            assert_eq!(stop(&mut device, &stream), "a check word does not match");
+            // What a damaged word does may show before the end of the stream.
+            let found = stop(&mut device, &stream);
+            let reasons =
+                ["a check word does not match", "two accesses of the wire memory collided"];
+            assert!(reasons.contains(&found.as_str()), "{found}");
             device.put_memory(&MemoryImage::new(&stream, 64), fast(cells));
             compare(&mut device, (&netlist, &stream), seed);
         }
