@@ -12,21 +12,21 @@ pub enum OverlayError {
     /// Compiling takes more memory than was stated.
     #[error("compiling the program for the overlay takes more than {limit_bytes} bytes")]
     Memory {
-        /// What was stated.
+        /// The limit that was stated.
         limit_bytes: u64,
-        /// What it takes at least.
+        /// Bytes that it takes at least.
         needed_bytes: u64,
     },
-    /// What a pass over the gates writes for the next one cannot be written or read.
+    /// A file between two passes over the gates cannot be written or read.
     #[error("a temporary file of the gates fails: {reason}")]
     Scratch {
-        /// What the system says.
+        /// Answer of the system.
         reason: String,
     },
     /// The stream cannot be written.
     #[error("the stream cannot be written: {reason}")]
     File {
-        /// What the system says.
+        /// Answer of the system.
         reason: String,
     },
     /// Not every operation is a circuit of AND and XOR.

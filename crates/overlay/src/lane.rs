@@ -5,7 +5,7 @@ use crate::parameters::{CELL_BITS, Parameters, READS, WRITES};
 use crate::ports::Reads;
 use crate::word::{AND_PORTS, LAST_IDLE, NOTS, WordKind};
 
-/// What one cell does in one cycle. Addresses have the bank in the low bits.
+/// The part of a word for one cell, in one cycle. Addresses have the bank in the low bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
     pub(crate) kind: WordKind,

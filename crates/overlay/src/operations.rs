@@ -14,7 +14,7 @@ pub(crate) const OPERANDS_MAX: usize = 6;
 /// No position, slot or number.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What an operation does.
+/// The unit that computes an operation, or where its label comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -227,7 +227,7 @@ const FOUND: usize = 3;
 /// As [`FOUND`], after the pass backwards.
 const KNOWN: usize = 5;
 
-/// What a file of operations has.
+/// The fields that a file of operations has.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// Records of [`Operation::write_found`].

@@ -20,7 +20,7 @@ const AND_WORK: u64 = 3;
 /// A value of the program.
 #[derive(Clone, Copy)]
 struct Value {
-    /// What makes it.
+    /// The operation that makes it.
     operation: Operation,
     /// The slot of its label in each cell, or [`NONE`].
     slots: [u32; CELLS_MAX as usize],

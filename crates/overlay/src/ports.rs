@@ -13,7 +13,7 @@ pub(crate) struct Group {
     pub(crate) ports: usize,
 }
 
-/// What each port reads in a cycle.
+/// The row that each port reads in a cycle.
 #[derive(Clone, Copy)]
 pub(crate) struct Reads {
     /// Banks in use, of each copy.

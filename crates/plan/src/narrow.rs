@@ -44,6 +44,8 @@ use crate::scratch::{Position, Scratch, TableBudget};
 
 pub use program_state::find_state;
 pub use prospect::may_narrow;
+#[cfg(test)]
+pub(crate) use state::StateAccess;
 pub use state::{StateClaim, StateFacts, StatePlace};
 
 use demand::is_known;

@@ -20,7 +20,7 @@ use phineus_plan::{
     NarrowClaim, NarrowOptions, Scratch, check_narrow, may_narrow, narrow, rewrite,
 };
 
-use claims::{Fault, and_gates, holds, is_placed};
+use claims::{Draft, Fault, and_gates, holds, is_placed};
 
 /// Number of programs in an ordinary test.
 const PROGRAMS: u64 = 4000;
@@ -30,24 +30,14 @@ const INPUTS: u64 = 4;
 /// A program, and the next name of a value.
 struct ProgramEditor<'a> {
     random: &'a mut SeededRng,
-    made: Vec<Instruction>,
-    next: u64,
+    draft: Draft,
 }
 
 impl ProgramEditor<'_> {
-    fn push(&mut self, mut i: Instruction) -> u64 {
-        for k in 0..i.result_count() {
-            i.results[k] = self.next;
-            self.next += 1;
-        }
-        self.made.push(i);
-        i.results[0]
-    }
-
     fn constant(&mut self, element: ElementType, lanes: u32) -> u64 {
         let mut constant = Instruction::new(Op::Constant, element, lanes);
         constant.immediates = self.random.lane(element.width()).into_limbs();
-        self.push(constant)
+        self.draft.push(constant)
     }
 
     /// An input of the type of `i`, of fewer bits or with a mask on them.
@@ -58,26 +48,26 @@ impl ProgramEditor<'_> {
                 let from = self.random.below(u64::from(width)) as u16 + 1;
                 let mut input = *i;
                 input.element = ElementType::unsigned(from);
-                let input = self.push(input);
+                let input = self.draft.push(input);
                 let mut cast = Instruction::new(Op::Cast, i.element, lanes);
                 cast.immediates[..2].copy_from_slice(&[from.into(), self.random.below(2)]);
                 cast.operands[0] = input;
-                self.push(cast)
+                self.draft.push(cast)
             }
             2 => {
-                let (input, mask) = (self.push(*i), self.constant(i.element, lanes));
+                let (input, mask) = (self.draft.push(*i), self.constant(i.element, lanes));
                 let op = *self.random.pick(&[Op::And, Op::Or, Op::Div, Op::Rem, Op::Min, Op::Max]);
                 let mut masked = Instruction::new(op, i.element, lanes);
                 masked.operands[..2].copy_from_slice(&[input, mask]);
-                self.push(masked)
+                self.draft.push(masked)
             }
             _ => {
-                let input = self.push(*i);
+                let input = self.draft.push(*i);
                 let op = *self.random.pick(&[Op::ShiftLeft, Op::ShiftRight]);
                 let mut shifted = Instruction::new(op, i.element, lanes);
                 shifted.immediates[0] = self.random.below(u64::from(width) + 1);
                 shifted.operands[0] = input;
-                self.push(shifted)
+                self.draft.push(shifted)
             }
         }
     }
@@ -96,7 +86,7 @@ fn program(seed: u64) -> (Vec<Instruction>, Description) {
         ..RandomOptions::default()
     };
     let (program, mut description) = random_program(random.next_u64(), &options);
-    let mut editor = ProgramEditor { random, made: Vec::new(), next: 0 };
+    let mut editor = ProgramEditor { random, draft: Draft::default() };
     let mut names: HashMap<u64, u64> = HashMap::new();
     for i in &program {
         let mut i = *i;
@@ -106,17 +96,17 @@ fn program(seed: u64) -> (Vec<Instruction>, Description) {
         let old = i.results;
         if i.op == Op::Input {
             i.op = Op::Load;
-            i.immediates = [editor.next, 0, 0, 0];
+            i.immediates = [editor.draft.next, 0, 0, 0];
             let is_narrow = !editor.random.one_in(3);
-            let name = if is_narrow { editor.narrow_input(&i) } else { editor.push(i) };
+            let name = if is_narrow { editor.narrow_input(&i) } else { editor.draft.push(i) };
             names.insert(old[0], name);
             continue;
         }
-        let first = editor.push(i);
+        let first = editor.draft.push(i);
         let results = old.iter().take(i.result_count());
         names.extend(results.copied().zip(first..));
     }
-    let made = with_sharings_of(editor.random, &editor.made);
+    let made = with_sharings_of(editor.random, &editor.draft.made);
     description.slots = slots_of(&made).into();
     (made, description)
 }

@@ -28,7 +28,7 @@ fn sharings(protocol: Protocol) -> &'static [Sharing] {
     }
 }
 
-/// What decides, the same at all parties.
+/// The protocols and the memory limit of a run, the same at all parties.
 #[derive(Clone, Debug)]
 pub struct LevelOrder {
     protocols: Vec<Protocol>,
@@ -38,9 +38,8 @@ pub struct LevelOrder {
 impl LevelOrder {
     /// For a run under one of these protocols; nothing if the parties are near, or never wait in rounds.
     pub fn of(protocols: &[Protocol], is_far: bool, least_limit_bytes: u64) -> Option<LevelOrder> {
-        let has_rounds =
-            |protocol: &Protocol| protocol.is_on_shares() || protocol.field().is_some();
-        let protocols: Vec<Protocol> = protocols.iter().copied().filter(has_rounds).collect();
+        let protocols = protocols.iter().copied().filter(|protocol| protocol.has_rounds());
+        let protocols: Vec<Protocol> = protocols.collect();
         (is_far && !protocols.is_empty()).then_some(LevelOrder { protocols, least_limit_bytes })
     }
 

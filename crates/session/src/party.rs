@@ -329,8 +329,10 @@ fn join<'a>(
     };
     let aborter = mesh.iter().flatten().flatten().next().map(FramedChannel::aborter);
     progress.cancel().met(aborter.expect("there is another party"));
-    // Of reading arguments and of TLS handshakes nothing is needed again.
-    phineus_engine::release_code();
+    // Of reading arguments and of TLS handshakes nothing is needed again; other sessions of a pool need all code.
+    if !matches!(prepared.memory, MemoryLimit::Reserved(_)) {
+        phineus_engine::release_code();
+    }
     let round_trip = round_trip(&mesh);
     let agreed = agree_and_plan(run, &prepared, (&mut mesh[0], round_trip), progress);
     match agreed {

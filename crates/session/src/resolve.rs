@@ -370,6 +370,8 @@ pub fn trace_for(
     let fits =
         |levels: &LevelOrder| levels.fits(&traced.description, traced.description.parties.len());
     if traced.has_levels && levels.is_some_and(fits) {
+        // Its space is needed again.
+        drop(file);
         let mut arguments = arguments.clone();
         arguments.go_by_levels();
         return trace_for(program, &arguments, scratch, None);

@@ -172,7 +172,7 @@ impl Found {
         is_alone && operation.kind == Kind::And && *state == State::Open
     }
 
-    /// What an AND adds to its result.
+    /// The sum that an AND adds to its result.
     pub(super) fn post(&self, and: u32) -> Sum {
         self.makers[and as usize].operation.sum(2)
     }

@@ -327,3 +327,29 @@ fn order_without_loops(flow: &Flow) -> (Vec<usize>, Option<Vec<usize>>) {
     let has_all = order.len() == reached.len();
     (reached, has_all.then_some(order))
 }
+
+#[cfg(test)]
+mod tests {
+    use phineus_bytecode::OPS;
+
+    use super::*;
+    use crate::narrow::StateAccess;
+
+    /// An operation that narrowing learns to follow is one that the checker follows, and the other way round.
+    #[test]
+    fn the_checker_follows_what_narrowing_follows() {
+        for info in OPS {
+            let i = Instruction::new(info.op, ElementType::BIT, 1);
+            let nothing = Known::nothing(1);
+            let checked = (read_place(&i), written(&i, &[&nothing]).map(|(place, _)| place));
+            let followed = match StateAccess::of(&i) {
+                StateAccess::Reads(place) => (Some(place), None),
+                StateAccess::Writes(place)
+                | StateAccess::Sets(place, _)
+                | StateAccess::Spoils(place) => (None, Some(place)),
+                StateAccess::None => (None, None),
+            };
+            assert_eq!(checked, followed, "{}", info.name);
+        }
+    }
+}

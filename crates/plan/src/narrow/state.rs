@@ -46,7 +46,7 @@ pub struct StateClaim {
 
 /// What an instruction does with a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StateAccess {
+pub(crate) enum StateAccess {
     Reads(StatePlace),
     /// It writes its operand.
     Writes(StatePlace),
@@ -88,7 +88,7 @@ const UNFOLLOWED: [Op; 24] = [
 ];
 
 impl StateAccess {
-    pub(super) fn of(i: &Instruction) -> StateAccess {
+    pub(crate) fn of(i: &Instruction) -> StateAccess {
         let [first, second, low, high] = i.immediates;
         let cells = StatePlace::Cells { memory: first, column: second };
         match i.op {

@@ -9,6 +9,25 @@ use phineus_plan::NarrowClaim;
 /// What is wrong.
 pub type Fault = String;
 
+/// Instructions whose results are named in order.
+#[derive(Default)]
+pub struct Draft {
+    pub made: Vec<Instruction>,
+    pub next: u64,
+}
+
+impl Draft {
+    /// Adds an instruction; returns the name of its first result.
+    pub fn push(&mut self, mut i: Instruction) -> u64 {
+        for k in 0..i.result_count() {
+            i.results[k] = self.next;
+            self.next += 1;
+        }
+        self.made.push(i);
+        i.results[0]
+    }
+}
+
 /// Any cost, the same each time: each form of an operation must be right, not only the cheapest.
 pub fn and_gates(seed: u64, i: &Instruction) -> u64 {
     let key = (i.op as u64) << 16 | u64::from(i.element.width()) << 1;

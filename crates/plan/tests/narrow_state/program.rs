@@ -8,6 +8,8 @@ use phineus_bytecode::{
     Region, Successor,
 };
 
+use crate::claims::Draft;
+
 /// A program of one block or several.
 pub struct BlockProgram {
     pub description: Description,
@@ -28,8 +30,7 @@ struct Places {
 struct BlockEditor<'a> {
     random: &'a mut SeededRng,
     places: &'a mut Places,
-    made: Vec<Instruction>,
-    next: u64,
+    draft: Draft,
     /// Slots that the block stores, and tables that it sets.
     stored: Vec<u64>,
     /// The first block has nothing to load.
@@ -39,15 +40,6 @@ struct BlockEditor<'a> {
 }
 
 impl BlockEditor<'_> {
-    fn push(&mut self, mut i: Instruction) -> u64 {
-        for k in 0..i.result_count() {
-            i.results[k] = self.next;
-            self.next += 1;
-        }
-        self.made.push(i);
-        i.results[0]
-    }
-
     fn emit(
         &mut self,
         op: Op,
@@ -58,7 +50,7 @@ impl BlockEditor<'_> {
         let mut i = Instruction::new(op, element, lanes);
         i.operands[..operands.len()].copy_from_slice(operands);
         i.immediates = immediates;
-        self.push(i)
+        self.draft.push(i)
     }
 
     fn constant(&mut self, shape: (ElementType, u32)) -> u64 {
@@ -171,18 +163,19 @@ impl BlockEditor<'_> {
                 self.emit(Op::TableLookUp, shape, &[index], [table, 4, 0, 0])
             }
             7 if lanes == 1 => {
-                let [memory, column] = self.cells(element);
-                let index = self.index(3, 1);
-                self.emit(
-                    Op::MemoryOpen,
-                    (ElementType::unsigned(3), 1),
-                    &[index],
-                    [memory, 0, 0, 0],
-                );
+                let [memory, column] = self.opened_cells(element);
                 self.emit(Op::MemoryCell, shape, &[], [memory, column, 0, 0])
             }
             _ => self.begin_value(shape),
         }
+    }
+
+    /// A column of a memory, of which a row is opened at a secret index.
+    fn opened_cells(&mut self, element: ElementType) -> [u64; 2] {
+        let [memory, column] = self.cells(element);
+        let index = self.index(3, 1);
+        self.emit(Op::MemoryOpen, (ElementType::unsigned(3), 1), &[index], [memory, 0, 0, 0]);
+        [memory, column]
     }
 
     /// Writes a value to a place, or gives it out.
@@ -213,14 +206,7 @@ impl BlockEditor<'_> {
                 };
             }
             6 if lanes == 1 => {
-                let [memory, column] = self.cells(element);
-                let index = self.index(3, 1);
-                self.emit(
-                    Op::MemoryOpen,
-                    (ElementType::unsigned(3), 1),
-                    &[index],
-                    [memory, 0, 0, 0],
-                );
+                let [memory, column] = self.opened_cells(element);
                 self.emit(Op::MemoryChange, shape, &[value], [memory, column, 0, 0]);
             }
             7 => {
@@ -228,7 +214,7 @@ impl BlockEditor<'_> {
                 self.emit(Op::MemorySet, shape, &[value], [memory, column, 0, 0]);
             }
             _ => {
-                self.push(Instruction { operands: [value, 0, 0], ..*output });
+                self.draft.push(Instruction { operands: [value, 0, 0], ..*output });
             }
         }
     }
@@ -255,7 +241,7 @@ impl BlockEditor<'_> {
                 }
                 Op::Output => self.sink((i.element, i.lanes), made.operands[0], i),
                 _ => {
-                    let first = self.push(made);
+                    let first = self.draft.push(made);
                     names.extend(i.results().iter().copied().zip(first..));
                 }
             }
@@ -325,15 +311,15 @@ pub fn block_program(seed: u64) -> BlockProgram {
             ..RandomOptions::default()
         };
         let (piece, _) = random_program(random.next_u64(), &options);
-        let (made, stored) = (Vec::new(), Vec::new());
+        let (draft, stored) = (Draft::default(), Vec::new());
         let (places, is_first) = (&mut places, block == 0);
-        let mut editor = BlockEditor { random, places, made, next: 0, stored, is_first, inputs };
+        let mut editor = BlockEditor { random, places, draft, stored, is_first, inputs };
         editor.copy(&piece);
         if !is_first {
             (0..editor.random.below(3)).for_each(|_| editor.accumulate());
         }
         inputs = editor.inputs;
-        blocks.push(editor.made);
+        blocks.push(editor.draft.made);
     }
     if count > 1 {
         begin_all(random, &mut places, &mut blocks[0], inputs);
@@ -356,14 +342,14 @@ fn begin_all(
 ) {
     let next = block.iter().map(|i| i.result_count() as u64).sum();
     let stored = block.iter().filter(|i| i.op == Op::Store).map(|i| i.immediates[0]).collect();
-    let made = std::mem::take(block);
+    let draft = Draft { made: std::mem::take(block), next };
     let slots = places.slots.clone();
-    let mut editor = BlockEditor { random, places, made, next, stored, is_first: true, inputs };
+    let mut editor = BlockEditor { random, places, draft, stored, is_first: true, inputs };
     for (slot, CarriedSlot { element, lanes }) in (0..).zip(slots) {
         if !editor.stored.contains(&slot) {
             let value = editor.begin_value((element, lanes));
             editor.store(slot, (element, lanes), value);
         }
     }
-    *block = editor.made;
+    *block = editor.draft.made;
 }
